@@ -211,9 +211,18 @@ export class ReplicatedLog {
   }
 
   read(): true | Promise<void> {
+    return this.#read(false)
+  }
+
+  /** As `read`. Stamps of every later leader are then above this node's hybrid time at the call. */
+  readHeard(): true | Promise<void> {
+    return this.#read(true)
+  }
+
+  #read(isHeard: boolean): true | Promise<void> {
     this.#noticeSleep()
     const read = this.#reads.begin()
-    this.#step({ kind: 'read_asked', token: read.token })
+    this.#step({ kind: 'read_asked', token: read.token, isHeard })
     return read.isGranted || read.promise
   }
 
