@@ -110,7 +110,7 @@ export class ReplicatedReplica implements ReplicaMachine {
   async mayReadAt(at: Timestamp): Promise<void> {
     if (!this.isServing) throw notLeader()
     this.#with.hybridClock.observe(at)
-    await this.log.readHeard()
+    await this.log.read(true)
   }
 
   /** Throws NOT_LEADER: only the leader's memory knows transactions and holds. */

@@ -210,16 +210,8 @@ export class ReplicatedLog {
     this.#with.journal.hurry()
   }
 
-  read(): true | Promise<void> {
-    return this.#read(false)
-  }
-
-  /** As `read`. Stamps of every later leader are then above this node's hybrid time at the call. */
-  readHeard(): true | Promise<void> {
-    return this.#read(true)
-  }
-
-  #read(isHeard: boolean): true | Promise<void> {
+  /** With `isHeard`, stamps of every later leader are above this node's hybrid time at the call. */
+  read(isHeard = false): true | Promise<void> {
     this.#noticeSleep()
     const read = this.#reads.begin()
     this.#step({ kind: 'read_asked', token: read.token, isHeard })
