@@ -117,7 +117,7 @@ async function clusterPlace(
       opening.tables = tables
       life.onClose(() => tables.close())
     },
-    onJoined: async () => opening.tables?.removeForgotten(),
+    onJoined: async () => opening.tables?.reportForgotten(),
     metrics: seen.metrics,
   }
 }

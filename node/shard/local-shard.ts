@@ -200,7 +200,7 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   }
 
   async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
-    await this.replicated?.mayRead()
+    await this.replicated?.mayReadAt(options.at)
     return this.#reads.scan(options)
   }
 
@@ -304,10 +304,13 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return patiently(this.#answerPush(push), options)
   }
 
-  /** A decision is final. The answer that there is none needs the right to read: another replica may lead by now. */
+  /**
+   * A decision is final. The answer that there is none needs the right to read, because another replica may lead by
+   * now, and promises that a commit lands above the reader's time, also under a later leader.
+   */
   async #answerPush(push: Push): Promise<TransactionStatus> {
     const status = await this.#inOneLeadership(this.#responder.answer(push))
-    if (status.state === 'pending') await this.replicated?.mayRead()
+    if (status.state === 'pending') await this.replicated?.mayReadAt(push.above)
     return status
   }
 

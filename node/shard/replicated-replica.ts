@@ -13,7 +13,7 @@ import type { SleepWatch } from '../../lib/sleep-watch.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { LogPosition } from '../journal/log-position.ts'
-import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
 import type { ClosedPoint } from '../replication/core/closed-times.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import type { InSyncCount } from '../replication/core/leader.ts'
@@ -101,6 +101,16 @@ export class ReplicatedReplica implements ReplicaMachine {
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
   mayRead(): true | Promise<void> {
     return this.isServing ? this.log.read() : Promise.reject(notLeader())
+  }
+
+  /**
+   * As `mayRead`, for a read at this time: nothing commits at or below it any more, under this leader or a later one
+   * whose clock is behind.
+   */
+  async mayReadAt(at: Timestamp): Promise<void> {
+    if (!this.isServing) throw notLeader()
+    this.#with.hybridClock.observe(at)
+    await this.log.read(true)
   }
 
   /** Throws NOT_LEADER: only the leader's memory knows transactions and holds. */

@@ -71,6 +71,9 @@ interface SeenShard {
   readonly record: ShardRecord
 }
 
+/** So many are named in the log. */
+const FORGOTTEN_NAMED_MAX = 16
+
 /** Follows the catalog from `open` to `close`. */
 export class ClusterTables {
   readonly #with: ClusterTablesOptions
@@ -163,16 +166,17 @@ export class ClusterTables {
   }
 
   /**
-   * Removes the replicas of tables that were dropped while this node was away. Only for a node that counts as one of
-   * the cluster: before that, nothing shows that this is the catalog of its tables.
+   * Names the replicas on this disk that the catalog does not know. Their tables were dropped while this node was
+   * away, or the catalog was restored from a backup that is older than they are: so nothing is removed.
    */
-  async removeForgotten(): Promise<void> {
+  reportForgotten(): void {
     const { host, map, log } = this.#with
-    for (const id of host.unopened) {
-      if (this.#shards.has(id) || map.pathOf(id) !== undefined) continue
-      log.info('the replica of a dropped table is removed', { shard: id })
-      await host.remove(id)
-    }
+    const forgotten = host.unopened.filter((id) => {
+      return !this.#shards.has(id) && map.pathOf(id) === undefined
+    })
+    if (forgotten.length === 0) return
+    const fields = { count: forgotten.length, some: forgotten.slice(0, FORGOTTEN_NAMED_MAX) }
+    log.warn('replicas on this disk belong to no table; remove their folders in shards/', fields)
   }
 
   async close(): Promise<void> {

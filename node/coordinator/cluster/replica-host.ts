@@ -197,7 +197,8 @@ export class ReplicaHost {
         await store.close()
         this.#found.set(id, { store: undefined, log: error })
       } else if (!this.#hosted.has(id)) {
-        this.#found.set(id, found) // such as a full disk: what the disk has must not count as missing
+        // Such as a full disk: what the disk has is as good as before, and must not count as missing.
+        this.#found.set(id, found)
       }
       throw error
     }

@@ -15,7 +15,8 @@ type Followers = ReadonlyMap<NodeId, FollowerProgress>
  * Reads that see every acknowledged write, because nobody else can have led when they were asked for.
  *
  * - With a running grant of every other member of the in-sync set, at once (R1).
- * - Otherwise when all of them have answered a ping (R2); after a time it is refused.
+ * - Otherwise, or if they have to hear of this node's hybrid time first, when all of them have answered a ping
+ *   (R2); after a time it is refused.
  */
 export class LeaderReads {
   readonly #with: ReplicaContext
@@ -33,10 +34,11 @@ export class LeaderReads {
     return this.#waiting.length > 0
   }
 
-  ask(token: number, others: Followers): void {
+  ask(token: number, others: Followers, isHeard: boolean): void {
     const { nowMs } = this.#with
     const isGranted = others.values().every(({ grantedUntilMs }) => grantedUntilMs > nowMs)
-    if (isGranted) return this.#with.emit({ kind: 'read', token })
+    const isEnough = isGranted && (!isHeard || others.size === 0)
+    if (isEnough) return this.#with.emit({ kind: 'read', token })
     this.#round += 1
     this.#waiting.push({ token, round: this.#round, askedMs: nowMs })
     const ping = { kind: 'ping', epoch: this.#epoch, round: this.#round } as const

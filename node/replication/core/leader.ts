@@ -178,11 +178,11 @@ export class Leader {
     }
   }
 
-  /** A read that is to see every write acknowledged before. */
-  read(token: number): void {
+  /** A read that is to see every write acknowledged before. With `isHeard` grants are not enough. */
+  read(token: number, isHeard: boolean): void {
     if (!this.#isServing) return this.#with.emit({ kind: 'refuse_read', token })
     if (this.isBelowMinimum) return this.#with.emit({ kind: 'confirm', token })
-    this.#reads.ask(token, this.#others())
+    this.#reads.ask(token, this.#others(), isHeard)
   }
 
   tick(): void {

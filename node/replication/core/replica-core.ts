@@ -38,7 +38,8 @@ export type Input =
   /** Everything up to this entry is on disk. */
   | { readonly kind: 'durable'; readonly position: LogPosition }
   | { readonly kind: 'promised'; readonly epoch: number }
-  | { readonly kind: 'read_asked'; readonly token: number }
+  /** `isHeard`: only when all others in sync have answered a message that was sent after this input. */
+  | { readonly kind: 'read_asked'; readonly token: number; readonly isHeard: boolean }
   /** The configuration, as read after `confirm` asked for it. */
   | {
       readonly kind: 'confirmed'
@@ -252,7 +253,7 @@ export class ReplicaCore {
       case 'promised':
         return this.#promisedTo(input.epoch)
       case 'read_asked':
-        return this.#readAsked(input.token)
+        return this.#readAsked(input)
       case 'closed':
         return this.#close(input)
       case 'unfit':
@@ -450,9 +451,9 @@ export class ReplicaCore {
     this.#leader?.durableMoved()
   }
 
-  #readAsked(token: number): void {
+  #readAsked({ token, isHeard }: Extract<Input, { kind: 'read_asked' }>): void {
     if (this.#leader === undefined) this.#with.emit({ kind: 'refuse_read', token })
-    else this.#leader.read(token)
+    else this.#leader.read(token, isHeard)
   }
 
   #confirmed({ token, configuration }: Extract<Input, { kind: 'confirmed' }>): void {

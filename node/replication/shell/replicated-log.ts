@@ -213,10 +213,11 @@ export class ReplicatedLog {
     this.#with.journal.hurry()
   }
 
-  read(): true | Promise<void> {
+  /** With `isHeard`, stamps of every later leader are above this node's hybrid time at the call. */
+  read(isHeard = false): true | Promise<void> {
     this.#noticeSleep()
     const read = this.#reads.begin()
-    this.#step({ kind: 'read_asked', token: read.token })
+    this.#step({ kind: 'read_asked', token: read.token, isHeard })
     return read.isGranted || read.promise
   }
 

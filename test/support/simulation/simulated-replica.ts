@@ -133,7 +133,7 @@ export class SimulatedReplica {
     if (this.#core === undefined || this.#isPaused) return
     this.#tokens += 1
     this.#reads.set(this.#tokens, this.#in.checker.acknowledgedMax)
-    this.#step({ kind: 'read_asked', token: this.#tokens })
+    this.#step({ kind: 'read_asked', token: this.#tokens, isHeard: false })
   }
 
   /** Old entries go, as when the journal is collected. */

@@ -16,6 +16,7 @@ import { putOp, withMethods } from '../../../support/worlds/shard-world.ts'
 
 const KEY = Buffer.from('k')
 const ANCHOR = { tableId: 't', key: KEY }
+const AHEAD_MS = 400
 const NO_COMMIT_BELOW = { commitAtLeast: TIMESTAMP_ZERO }
 
 function newId(world: ReplicatedWorld): TransactionId {
@@ -42,6 +43,33 @@ async function openAtFirst(world: ReplicatedWorld): Promise<TestNode> {
 }
 
 describe('a leader that was deposed', () => {
+  it('has shown no time at which its successor, whose clock is behind, commits something', async () => {
+    await using world = await ReplicatedWorld.open({ aheadMs: [AHEAD_MS, 0, 0] })
+    const [old, next] = [await openAtFirst(world), world.node('n2')]
+    world.isLost = (from, to) => from === 'n1' || to === 'n1'
+    world.isDeaf = (node) => node === 'n1'
+    world.control.isAway = true
+    const { configuration } = world.control
+    const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
+    world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+    let shown = TIMESTAMP_ZERO
+    const range = { start: Buffer.alloc(0), end: undefined }
+    const { signal } = new AbortController()
+    await world.until(() => {
+      const at = timestampAtMs(world.clock.nowMs() + AHEAD_MS)
+      old.shard.scan({ range, at, signal }).then(
+        () => (shown = at),
+        () => undefined,
+      )
+      return next.isServing
+    })
+
+    const ops = [putOp('k', 'new')]
+    const written = await world.when(next.shard.write({ checks: [], ops, ttl: undefined }))
+
+    expect(written.kind === 'written' && written.version > shown).to.equal(true)
+  })
+
   it('does not say that a transaction is pending which its successor has committed', async () => {
     await using world = await ReplicatedWorld.open()
     const [old, next] = [await openAtFirst(world), world.node('n2')]

@@ -78,16 +78,16 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'reads that need no grant': {
     file: 'leader-reads.ts',
-    text: 'if (isGranted) return',
-    instead: 'if (isGranted || nowMs > 0) return',
+    text: 'if (isEnough) return',
+    instead: 'if (isEnough || nowMs > 0) return',
     faults: ['pause', 'partition', 'hand_over'],
     timing: QUICK_REMOVAL,
     faultMs: 2500,
   },
   'reads before the first entry of the epoch is committed': {
     file: 'leader.ts',
-    text: 'if (!this.#isServing) return',
-    instead: 'if (this.#first === undefined) return',
+    text: 'if (!this.#isServing) return this.#with.emit(',
+    instead: 'if (this.#first === undefined) return this.#with.emit(',
     faults: ['crash', 'hand_over', 'bad_network', 'slow_disk'],
   },
   'a change that is asked for once': {

@@ -141,8 +141,8 @@ describe('ReplicaCore', () => {
     const core = newLeader()
     acknowledge(core, 1)
 
-    const soon = core.step({ kind: 'read_asked', token: 1 }, AWAKE_MS + 100)
-    const late = core.step({ kind: 'read_asked', token: 2 }, AWAKE_MS * 2)
+    const soon = core.step({ kind: 'read_asked', token: 1, isHeard: false }, AWAKE_MS + 100)
+    const late = core.step({ kind: 'read_asked', token: 2, isHeard: false }, AWAKE_MS * 2)
 
     expect(soon).to.deep.equal([{ kind: 'read', token: 1 }])
     expect(kindsOf(late)).to.deep.equal(['send'])
@@ -150,6 +150,20 @@ describe('ReplicaCore', () => {
     const from = { node: 'b', incarnation: 1 }
     expect(core.step({ kind: 'received', from, message: pong }, AWAKE_MS * 2)).to.deep.equal([
       { kind: 'read', token: 2 },
+    ])
+  })
+
+  it('asks for a read of which the others must have heard, whatever they granted', () => {
+    const core = newLeader()
+    acknowledge(core, 1)
+
+    const asked = core.step({ kind: 'read_asked', token: 1, isHeard: true }, AWAKE_MS + 100)
+
+    expect(kindsOf(asked)).to.deep.equal(['send'])
+    const pong = { kind: 'pong', epoch: 1, round: 1 } as const
+    const from = { node: 'b', incarnation: 1 }
+    expect(core.step({ kind: 'received', from, message: pong }, AWAKE_MS + 101)).to.deep.equal([
+      { kind: 'read', token: 1 },
     ])
   })
 
@@ -161,7 +175,7 @@ describe('ReplicaCore', () => {
     core.step({ kind: 'configured', configuration: alone }, AWAKE_MS)
 
     expect(core.admission).to.equal('under_replicated')
-    expect(core.step({ kind: 'read_asked', token: 1 }, AWAKE_MS)).to.deep.equal([
+    expect(core.step({ kind: 'read_asked', token: 1, isHeard: false }, AWAKE_MS)).to.deep.equal([
       { kind: 'confirm', token: 1 },
     ])
     const confirmed = { kind: 'confirmed', token: 1, configuration: alone } as const
@@ -351,7 +365,7 @@ describe('ReplicaCore', () => {
   it('counts no grant that was asked for before its machine slept', () => {
     const core = newLeader()
     acknowledge(core, 1)
-    const read = { kind: 'read_asked', token: 1 } as const
+    const read = { kind: 'read_asked', token: 1, isHeard: false } as const
     expect(kindsOf(core.step(read, AWAKE_MS + 10))).to.deep.equal(['read'])
 
     core.step({ kind: 'slept' }, AWAKE_MS + 10)
