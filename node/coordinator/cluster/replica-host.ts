@@ -351,9 +351,10 @@ export class ReplicaHost {
     await stores.destroy(id)
   }
 
-  /** Closes all replicas. A replica that fails to close does not keep the others open. */
+  /** Closes all replicas, and sends nothing any more. A replica that fails to close does not keep the others open. */
   async close(): Promise<void> {
     await Promise.all([this.#stopTicks(), this.#stopBeats()])
+    this.#beats.close()
     for (const id of this.#hosted.keys()) {
       await this.#close(id, 'keep').catch((error: unknown) => {
         const fields = { shard: id, error: messageOf(error) }

@@ -43,6 +43,7 @@ export class NodeBeats implements RestOffers {
   readonly #with: NodeBeatsOptions
   readonly #led = new Map<NodeId, LedRests>()
   readonly #heard = new Map<NodeId, HeardRests>()
+  #isClosed = false
 
   constructor(options: NodeBeatsOptions) {
     this.#with = options
@@ -78,14 +79,16 @@ export class NodeBeats implements RestOffers {
 
   /** Throws INVALID_ARGUMENT for damaged bytes. */
   receive(from: NodeId, bytes: Buffer): void {
+    if (this.#isClosed) return
     const message = decodeBeat(bytes)
     this.#with.hybridClock.observe(message.hybridTime)
     if (message.kind === 'beat') this.#answer(from, message)
     else this.#take(from, message)
   }
 
-  /** All logs send heartbeats of their own again. */
+  /** All logs send heartbeats of their own again. No beat is answered any more, because the network may be closed. */
   close(): void {
+    this.#isClosed = true
     for (const led of this.#led.values()) led.wakeAll()
     for (const heard of this.#heard.values()) heard.wakeAll()
   }

@@ -173,4 +173,22 @@ describe('beats that shards of two nodes share', () => {
     await world.when(write(world.leader, 'c'))
     await world.until(() => restingAt(world.leader) === 2)
   })
+
+  it('are not answered by a node that is closed', async () => {
+    await using world = await restingWorld()
+    await must(world.node('n2').running, 'n2').host.close()
+    await pass(world, 1000) // what it had sent has come
+    let answers = 0
+    let asked = 0
+    world.isLost = (from, to) => {
+      if (from === 'n2') answers += 1
+      if (to === 'n2') asked += 1
+      return false
+    }
+
+    await pass(world, 10_000)
+
+    expect(asked).to.be.above(0)
+    expect(answers).to.equal(0)
+  })
 })
