@@ -40,6 +40,8 @@ import type { ReplicaHost } from './replica-host.ts'
 
 /** How often shards of dropped tables are asked whether they have ended. */
 const ENDS_MS = 250
+/** How soon a replica that could not be opened is tried again. */
+const REOPEN_MS = 2000
 /** To open a table costs some 2 us for each of its shards. */
 const SHARDS_PER_STEP = 512
 
@@ -389,7 +391,18 @@ export class ClusterTables {
     } catch (error) {
       onNotOpened(id, error)
       if (host.damaged.has(id)) rebuild(record, table)
+      else void this.#placeLater(id)
     }
+  }
+
+  /** Such as a full disk kept the replica from being opened: nothing else may ask for it again. */
+  async #placeLater(id: ShardId): Promise<void> {
+    try {
+      await this.#with.clock.sleep(REOPEN_MS, this.#closing.signal)
+    } catch {
+      return // closed
+    }
+    this.#place(id)
   }
 
   /** The leaders of a dropped table's shards end their transactions, and say so. */

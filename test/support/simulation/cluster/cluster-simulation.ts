@@ -27,7 +27,7 @@ import {
 import { checkReplicasEqual, installedCells, unrestOf } from './cluster-rest.ts'
 import { ClusterWatch } from './cluster-watch.ts'
 import { NodeClock } from './node-clock.ts'
-import { SimulatedNode, type NodeSurroundings } from './simulated-node.ts'
+import { SimulatedNode, stackOf, type NodeSurroundings } from './simulated-node.ts'
 import { SimulatedPlane } from './simulated-plane.ts'
 import { passUntil } from './world-time.ts'
 
@@ -103,6 +103,17 @@ class ClusterSimulation {
   }
 
   async run(): Promise<ClusterSimulationResult> {
+    // In production each of these ends the process.
+    const onUnhandled = (error: unknown): void => void this.#watch.broken.push(stackOf(error))
+    process.on('unhandledRejection', onUnhandled)
+    try {
+      return await this.#live()
+    } finally {
+      process.off('unhandledRejection', onUnhandled)
+    }
+  }
+
+  async #live(): Promise<ClusterSimulationResult> {
     const time = this.#time
     await this.#open()
     this.#repeat(WATCH_MS, () => this.#look())

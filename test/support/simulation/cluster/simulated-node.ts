@@ -317,6 +317,6 @@ function seededBytes(length: number, random: Random): Buffer {
   return Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)))
 }
 
-function stackOf(error: unknown): string {
+export function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
