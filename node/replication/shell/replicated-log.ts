@@ -25,7 +25,7 @@ import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../cor
 import type { Effect } from '../core/effects.ts'
 import type { ReplicaLag } from '../core/follower-progress.ts'
 import type { InSyncCount } from '../core/leader.ts'
-import type { EntryInfo, LogPosition } from '../core/log-index.ts'
+import type { LogPosition } from '../core/log-index.ts'
 import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
 import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
@@ -242,6 +242,11 @@ export class ReplicatedLog {
     return this.#entries.after(above, Math.min(through, this.#core.committed))
   }
 
+  /** See `ReplicaCore.needsSnapshot`. */
+  needsSnapshot(base: LogPosition): boolean {
+    return this.#core.needsSnapshot(base)
+  }
+
   /** A snapshot has replaced the store. Resolves when the log begins after it, durably. */
   restart(base: LogPosition): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -286,7 +291,8 @@ export class ReplicatedLog {
       clock: this.#with.clock,
     })
     this.#received = new Map(received.map((entry) => [entry.position.sequence, entry]))
-    this.#receive(sender, { ...message, entries: received.map(infoOf) })
+    const entries = received.map(({ position, bytes: length }) => ({ ...position, bytes: length }))
+    this.#receive(sender, { ...message, entries })
     this.#received.clear()
   }
 
@@ -488,10 +494,6 @@ const REFUSAL_LOG_MS = 10_000
 
 /** So many committed entries stay in the index for followers that are behind: 16 bytes for each. */
 const INDEXED_ENTRIES = 100_000
-
-function infoOf({ position, bytes }: ReceivedEntry): EntryInfo {
-  return { ...position, bytes }
-}
 
 /** The refusal of every call to a replica that does not lead. */
 export function notLeader(): ServiceError {
