@@ -9,14 +9,10 @@
 //   SH3  Nothing that the core was told is taken back: rows that the disk has no room for wait.
 
 import { must, unreachable } from '../../../lib/assert.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log.ts'
-import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
-import { timestampOf, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
+import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
-import type { Journal } from '../../journal/journal.ts'
 import type { LogId } from '../../journal/journal-format.ts'
 import type { JournalSource } from '../../journal/journal-source.ts'
 import { appendedMark } from '../../journal/log-mark.ts'
@@ -28,8 +24,7 @@ import type { InSyncCount } from '../core/leader.ts'
 import type { LogPosition } from '../core/log-index.ts'
 import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
-import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
-import type { ReplicaLog } from '../log/replica-log.ts'
+import { REPLICATION_TIMING } from '../core/timing.ts'
 import { CommittedEntries } from './committed-entries.ts'
 import { JournalRows } from './journal-rows.ts'
 import { isFrequent, type FrequentEffect } from './frequent-effect.ts'
@@ -45,28 +40,7 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
-import type { ReplicaControl, ReplicaMachine, ReplicaNetwork } from './replica-surroundings.ts'
-import type { RestOffers } from './resting-log.ts'
-
-/** What a replicated log works with. */
-export interface ReplicatedLogOptions {
-  readonly self: ReplicaId
-  readonly logId: LogId
-  /** As `openReplicaLogs` found the log. */
-  readonly start: ReplicaLog
-  readonly journal: Pick<Journal, 'ready' | 'hurry' | 'entries' | 'committed'>
-  readonly clock: Clock
-  readonly hybridClock: Pick<HybridClock, 'readPoint' | 'observe'>
-  readonly log: Log
-  readonly network: ReplicaNetwork
-  readonly control: ReplicaControl
-  readonly machine: ReplicaMachine
-  readonly timing?: ReplicationTiming
-  /** Undefined: this log shares no heartbeats with others of its node. */
-  readonly beats?: RestOffers | undefined
-  /** Undefined: nobody notices that the machine has slept. */
-  readonly sleeps?: SleepWatch | undefined
-}
+import type { ReplicatedLogOptions } from './replica-surroundings.ts'
 
 /** A group of this leadership that is not committed. */
 interface Group {
