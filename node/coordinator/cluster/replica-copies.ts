@@ -134,10 +134,11 @@ export class ReplicaCopies {
     const parts = { link, wanted, arrivals, clock, random, log, onBytes }
     const options = { ...parts, limits: RECEIVE_LIMITS }
     const { position } = await receiveSnapshot(options, this.#closing.signal)
-    await host.replace(id, position, async () => {
+    const isReplaced = await host.replace(id, position, async () => {
       await source.closeAllOf(id)
       await arrivals.swap(id)
     })
+    if (!isReplaced) await arrivals.discard(id) // it has caught up by the log meanwhile, or is gone
   }
 
   async #replaceDamaged(replica: DamagedReplica, reason: ServiceError): Promise<void> {

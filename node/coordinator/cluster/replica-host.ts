@@ -279,12 +279,13 @@ export class ReplicaHost {
 
   /**
    * Puts a snapshot up to `position` in the place of a replica that follows. `swap` is called when the log on
-   * disk begins after the snapshot, and store and indexes are closed.
+   * disk begins after the snapshot, and store and indexes are closed. Answers false, and changes nothing, if the replica
+   * needs no snapshot any more.
    */
-  async replace(id: ShardId, position: LogPosition, swap: () => Promise<void>): Promise<void> {
+  async replace(id: ShardId, position: LogPosition, swap: () => Promise<void>): Promise<boolean> {
     const hosted = this.#hosted.get(id)
     const log = hosted?.shard.replicated?.log
-    if (hosted === undefined || log === undefined) return
+    if (hosted === undefined || log?.needsSnapshot(position) !== true) return false
     const { shard, settings } = hosted
     this.#replacing.add(id)
     try {
@@ -295,6 +296,7 @@ export class ReplicaHost {
       const begin = { log: new LogIndex(position), promised, committed: position.sequence }
       this.#found.set(id, { store: await this.#with.stores.open(id), log: begin })
       await this.start({ id, range: shard.range }, settings)
+      return true
     } finally {
       this.#replacing.delete(id)
     }

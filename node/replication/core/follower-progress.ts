@@ -56,7 +56,10 @@ export class FollowerProgress {
   /** A restarted follower begins again: it has lost its memory, and its grants with it. */
   meet(incarnation: number, logEnd: number): void {
     if (this.incarnation === incarnation) return
+    const isFirst = this.incarnation === undefined
     this.incarnation = incarnation
+    // What it answers first is about the leader's first message, which it has to be compared with.
+    if (isFirst) return
     this.matched = 0
     this.grantedUntilMs = -Infinity
     this.heardMs = -Infinity

@@ -218,6 +218,15 @@ export class ReplicaCore {
     )
   }
 
+  /**
+   * Whether a snapshot up to `base`, which is committed, brings anything. A replica that has caught up by other ways
+   * meanwhile may be in sync or lead, and would lose entries that it acknowledged.
+   */
+  needsSnapshot(base: LogPosition): boolean {
+    const { committed, log } = this.#with
+    return !this.isLeading && committed < base.sequence && !log.has(base)
+  }
+
   /** Committed entries up to here left the log on disk. */
   dropLogThrough(sequence: number): void {
     assert(sequence <= this.#with.committed, 'only committed entries leave the log')

@@ -1,9 +1,18 @@
 // What a replicated log stands between: the network, the control plane, and the state machine that it drives.
 
+import type { Clock } from '../../../lib/clock.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { SleepWatch } from '../../../lib/sleep-watch.ts'
+import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { LogId } from '../../journal/journal-format.ts'
 import type { ClosedPoint } from '../core/closed-times.ts'
-import type { InSyncChange, NodeId, ShardConfiguration } from '../core/configuration.ts'
+import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../core/configuration.ts'
 import type { LogPosition } from '../core/log-index.ts'
+import type { ReplicationTiming } from '../core/timing.ts'
+import type { ReplicaLog } from '../log/replica-log.ts'
+import type { RestOffers } from './resting-log.ts'
 
 /** Carries messages to the replicas of one shard. Messages may be lost, and come in order. */
 export interface ReplicaNetwork {
@@ -38,4 +47,24 @@ export interface ReplicaMachine {
   offerSnapshot(to: NodeId): void
   /** The replica does nothing any more; it has to be built anew from another one. */
   halted(reason: string): void
+}
+
+/** What a replicated log works with. */
+export interface ReplicatedLogOptions {
+  readonly self: ReplicaId
+  readonly logId: LogId
+  /** As `openReplicaLogs` found the log. */
+  readonly start: ReplicaLog
+  readonly journal: Pick<Journal, 'ready' | 'hurry' | 'entries' | 'committed'>
+  readonly clock: Clock
+  readonly hybridClock: Pick<HybridClock, 'readPoint' | 'observe'>
+  readonly log: Log
+  readonly network: ReplicaNetwork
+  readonly control: ReplicaControl
+  readonly machine: ReplicaMachine
+  readonly timing?: ReplicationTiming
+  /** Undefined: this log shares no heartbeats with others of its node. */
+  readonly beats?: RestOffers | undefined
+  /** Undefined: nobody notices that the machine has slept. */
+  readonly sleeps?: SleepWatch | undefined
 }

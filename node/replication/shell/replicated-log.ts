@@ -9,14 +9,10 @@
 //   SH3  Nothing that the core was told is taken back: rows that the disk has no room for wait.
 
 import { must, unreachable } from '../../../lib/assert.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
-import type { Log } from '../../../lib/log.ts'
-import type { SleepWatch } from '../../../lib/sleep-watch.ts'
 import { runSliced } from '../../../lib/sliced.ts'
-import { timestampOf, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
+import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
-import type { Journal } from '../../journal/journal.ts'
 import type { LogId } from '../../journal/journal-format.ts'
 import type { JournalSource } from '../../journal/journal-source.ts'
 import { appendedMark } from '../../journal/log-mark.ts'
@@ -25,11 +21,10 @@ import type { InSyncChange, NodeId, ReplicaId, ShardConfiguration } from '../cor
 import type { Effect } from '../core/effects.ts'
 import type { ReplicaLag } from '../core/follower-progress.ts'
 import type { InSyncCount } from '../core/leader.ts'
-import type { EntryInfo, LogPosition } from '../core/log-index.ts'
+import type { LogPosition } from '../core/log-index.ts'
 import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
-import { REPLICATION_TIMING, type ReplicationTiming } from '../core/timing.ts'
-import type { ReplicaLog } from '../log/replica-log.ts'
+import { REPLICATION_TIMING } from '../core/timing.ts'
 import { CommittedEntries } from './committed-entries.ts'
 import { ControlCalls } from './control-calls.ts'
 import { JournalRows } from './journal-rows.ts'
@@ -46,28 +41,7 @@ import {
 } from './message-codec.ts'
 import { OrderSender } from './order-sender.ts'
 import { PendingReads } from './pending-reads.ts'
-import type { ReplicaControl, ReplicaMachine, ReplicaNetwork } from './replica-surroundings.ts'
-import type { RestOffers } from './resting-log.ts'
-
-/** What a replicated log works with. */
-export interface ReplicatedLogOptions {
-  readonly self: ReplicaId
-  readonly logId: LogId
-  /** As `openReplicaLogs` found the log. */
-  readonly start: ReplicaLog
-  readonly journal: Pick<Journal, 'ready' | 'hurry' | 'entries' | 'committed'>
-  readonly clock: Clock
-  readonly hybridClock: Pick<HybridClock, 'readPoint' | 'observe'>
-  readonly log: Log
-  readonly network: ReplicaNetwork
-  readonly control: ReplicaControl
-  readonly machine: ReplicaMachine
-  readonly timing?: ReplicationTiming
-  /** Undefined: this log shares no heartbeats with others of its node. */
-  readonly beats?: RestOffers | undefined
-  /** Undefined: nobody notices that the machine has slept. */
-  readonly sleeps?: SleepWatch | undefined
-}
+import type { ReplicatedLogOptions } from './replica-surroundings.ts'
 
 /** A group of this leadership that is not committed. */
 interface Group {
@@ -245,6 +219,11 @@ export class ReplicatedLog {
     return this.#entries.after(above, Math.min(through, this.#core.committed))
   }
 
+  /** See `ReplicaCore.needsSnapshot`. */
+  needsSnapshot(base: LogPosition): boolean {
+    return this.#core.needsSnapshot(base)
+  }
+
   /** A snapshot has replaced the store. Resolves when the log begins after it, durably. */
   restart(base: LogPosition): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -289,7 +268,8 @@ export class ReplicatedLog {
       clock: this.#with.clock,
     })
     this.#received = new Map(received.map((entry) => [entry.position.sequence, entry]))
-    this.#receive(sender, { ...message, entries: received.map(infoOf) })
+    const entries = received.map(({ position, bytes: length }) => ({ ...position, bytes: length }))
+    this.#receive(sender, { ...message, entries })
     this.#received.clear()
   }
 
@@ -482,10 +462,6 @@ const REFUSAL_LOG_MS = 10_000
 
 /** So many committed entries stay in the index for followers that are behind: 16 bytes for each. */
 const INDEXED_ENTRIES = 100_000
-
-function infoOf({ position, bytes }: ReceivedEntry): EntryInfo {
-  return { ...position, bytes }
-}
 
 /** The refusal of every call to a replica that does not lead. */
 export function notLeader(): ServiceError {

@@ -157,7 +157,7 @@ export class SimulatedReplica {
   /** A snapshot that another replica took. */
   install(base: LogPosition): void {
     const core = this.#core
-    if (core === undefined || base.sequence <= core.committed) return
+    if (core?.needsSnapshot(base) !== true) return
     const life = this.#life
     this.#isInstalling = true
     this.disk.install(base, () => {

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { TIMESTAMP_ZERO, timestampAtMs, timestampOf } from '../../../../node/clock/hybrid-clock.ts'
+import { REPLICATION_TIMING } from '../../../../node/replication/core/timing.ts'
 import type { Decision, TransactionStatus } from '../../../../node/shard/command/command.ts'
 import {
   buildTransactionId,
@@ -43,6 +44,19 @@ async function openAtFirst(world: ReplicatedWorld): Promise<TestNode> {
 }
 
 describe('a leader that was deposed', () => {
+  it('is followed by another one without the wait for a heartbeat', async () => {
+    await using world = await ReplicatedWorld.open()
+    const [, next] = [await openAtFirst(world), world.node('n2')]
+    // No replica knows what it granted before it was started.
+    await world.until(() => world.clock.monotonicMs() > REPLICATION_TIMING.grantMs)
+    const beganMs = world.clock.monotonicMs()
+
+    world.control.elect(next.replica)
+    await world.until(() => next.isServing)
+
+    expect(world.clock.monotonicMs() - beganMs).to.be.lessThan(REPLICATION_TIMING.heartbeatMs)
+  })
+
   it('has shown no time at which its successor, whose clock is behind, commits something', async () => {
     await using world = await ReplicatedWorld.open({ aheadMs: [AHEAD_MS, 0, 0] })
     const [old, next] = [await openAtFirst(world), world.node('n2')]

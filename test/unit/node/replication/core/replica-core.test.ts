@@ -120,6 +120,25 @@ describe('ReplicaCore', () => {
     expect(sent).to.have.nested.property('[0].order.through', 3)
   })
 
+  it('sends what came meanwhile with the first answer of a follower', () => {
+    const core = newLeader()
+
+    const effects = acknowledge(core, 0)
+
+    const [sent] = effects.filter(({ kind }) => kind === 'replicate')
+    expect(sent).to.have.nested.property('order.previous.sequence', 0)
+    expect(sent).to.have.nested.property('order.through', 1)
+  })
+
+  it('needs no snapshot of what it has, committed or not, nor while it leads', () => {
+    const follower = newCore('b', [entry(1), entry(2)])
+
+    expect(follower.needsSnapshot(entry(3))).to.equal(true)
+    expect(follower.needsSnapshot({ ...entry(2), crc: 7 })).to.equal(true)
+    expect(follower.needsSnapshot(entry(2))).to.equal(false)
+    expect(newLeader().needsSnapshot(entry(3))).to.equal(false)
+  })
+
   it('stops sending when the window is full, and starts again with an acknowledgement', () => {
     const core = newLeader()
     acknowledge(core, 1)
