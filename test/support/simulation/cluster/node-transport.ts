@@ -20,6 +20,7 @@ export class NodeTransport implements PeerTransport {
   }
 
   async listen(port: number, accept: (channel: ByteChannel) => void): Promise<ChannelListener> {
+    if (this.#clock.isOver) return new Promise(() => undefined) // nobody would ever close it
     const listener = await this.#inner.listen(port, (channel) => accept(this.#own(channel)))
     this.#listener = listener
     return listener
