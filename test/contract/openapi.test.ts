@@ -38,6 +38,7 @@ const SERVICES: readonly Service[] = [
       'CORRUPTION',
       'DISK_FULL',
       'NOT_LEADER',
+      'TOO_FEW_IN_SYNC',
       'RANGE_MOVED',
       'HISTORY_GONE',
     ],
