@@ -26,20 +26,26 @@ const USUAL_SECONDS = 2
  * nothing but balance.
  */
 const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
-  'test/integration/cli-swarm.test.ts': 74,
-  'test/integration/cluster-control.test.ts': 41,
-  'test/integration/cluster-faults.test.ts': 75,
-  'test/integration/cluster-nodes.test.ts': 140,
-  'test/integration/crash.test.ts': 211,
+  'test/integration/cli-swarm.test.ts': 80,
+  'test/integration/cluster-control.test.ts': 45,
+  'test/integration/cluster-faults.test.ts': 110,
+  'test/integration/cluster-nodes.test.ts': 150,
+  'test/integration/cluster-simulation.test.ts': 30,
+  'test/integration/cluster-suites.test.ts': 60,
+  'test/integration/cluster-text-suites.test.ts': 150,
+  'test/integration/crash.test.ts': 260,
   'test/integration/disk-full-api.test.ts': 21,
-  'test/integration/docs-browser.test.ts': 85,
+  'test/integration/docs-browser.test.ts': 100,
   'test/integration/hostile-clients.test.ts': 45,
   'test/integration/inference-hostile-models.test.ts': 23,
   'test/integration/inference-server.test.ts': 34,
-  'test/integration/model.test.ts': 63,
+  'test/integration/model.test.ts': 110,
+  'test/integration/near-reads.test.ts': 60,
+  'test/integration/readme.test.ts': 60,
+  'test/integration/replica-copies.test.ts': 45,
   'test/integration/step-crash.test.ts': 22,
   'test/integration/text-differential.test.ts': 31,
-  'test/integration/text-index.test.ts': 42,
+  'test/integration/text-index.test.ts': 50,
 }
 
 /** `quarry demo` looks for a free port, and opens it later: two at once may choose the same. */

@@ -1,4 +1,4 @@
-// The suites of a single process, against three real nodes: each request goes to the next node.
+// The suites of queries of a single process, against three real nodes: each request goes to the next node.
 
 import { ThreeNodes } from '../support/places/three-nodes.ts'
 import { describeQueries } from '../suites/query.ts'
@@ -6,9 +6,6 @@ import { describeQueryCursors } from '../suites/query-cursors.ts'
 import { describeQueryIndexes } from '../suites/query-indexes.ts'
 import { describeStoredAsSent } from '../suites/stored-as-sent.ts'
 import { describeSuggestions } from '../suites/suggestions.ts'
-import { describeTextFields } from '../suites/text-fields.ts'
-import { describeTextIndex } from '../suites/text-index.ts'
-import { describeTextSettings } from '../suites/text-settings.ts'
 
 describe('a cluster', function () {
   this.timeout(300_000)
@@ -20,7 +17,4 @@ describe('a cluster', function () {
   describeQueryIndexes(nodes)
   describeStoredAsSent(nodes)
   describeSuggestions(nodes)
-  describeTextFields(nodes)
-  describeTextIndex(nodes)
-  describeTextSettings(nodes)
 })

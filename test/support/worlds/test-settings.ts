@@ -32,7 +32,7 @@ export function parseTestSettings(env: Env): TestSettings {
   const max = 2 ** 31 - 1
   const table = {
     seed: option('QUARRY_TEST_SEED', integer({ default: randomInt(max), min: 0, max })),
-    crashRounds: option('QUARRY_CRASH_ROUNDS', integer({ default: 20, min: 1, max: 1_000_000 })),
+    crashRounds: option('QUARRY_CRASH_ROUNDS', integer({ default: 12, min: 1, max: 1_000_000 })),
     clusterCrashRounds: option(
       'QUARRY_CLUSTER_CRASH_ROUNDS',
       integer({ default: 3, min: 1, max: 1_000_000 }),
