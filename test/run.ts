@@ -3,6 +3,9 @@
 // The checks run one after the other. The tests run in two processes side by side, each of which takes the next
 // share of the files when it has done one; those that measure run at last and alone. With arguments, which go to
 // mocha, one process runs what they say.
+//
+// Tests that choose at random take one seed, the same in each run, so that a failure is due to a change. The long
+// runs (`npm run test:seeds`, `npm run test:soak`) look for what other seeds find.
 
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -30,6 +33,8 @@ const ALL_PORTS = '18000-31999'
 /** Each process has ports of its own: the other one may take a port between its check and its use. */
 const PORTS_OF_PROCESS = ['18000-24999', '25000-31999']
 
+const SEED = { QUARRY_TEST_SEED: process.env['QUARRY_TEST_SEED'] ?? '1' }
+
 const total = { passed: 0, failed: 0 }
 
 function count({ passed, failed }: Counts): void {
@@ -45,7 +50,7 @@ async function runCheck({ name, command }: Step): Promise<void> {
 
 async function runShare(share: Share, ports: string): Promise<void> {
   const beganMs = performance.now()
-  const env = { QUARRY_TEST_PORTS: ports }
+  const env = { ...SEED, QUARRY_TEST_PORTS: ports }
   const counts = await runMocha({ files: share.files, env, limitMs: TESTS_LIMIT_MS })
   count(counts)
   const seconds = ((performance.now() - beganMs) / 1000).toFixed(0)
@@ -77,6 +82,6 @@ async function runAllTests(): Promise<void> {
 for (const check of CHECKS) await runCheck(check)
 const args = process.argv.slice(2)
 if (args.length === 0) await runAllTests()
-else count(await runMocha({ args, limitMs: TESTS_LIMIT_MS }))
+else count(await runMocha({ args, env: SEED, limitMs: TESTS_LIMIT_MS }))
 process.stdout.write(`\n${total.passed} passed, ${total.failed} failed\n`)
 process.exitCode = total.failed === 0 ? 0 : 1

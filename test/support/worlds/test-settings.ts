@@ -6,7 +6,7 @@ import { flag, integer, readOptions, text } from '../../../lib/options.ts'
 import type { OptionType } from '../../../lib/options.ts'
 
 export interface TestSettings {
-  /** The seed of random tests. By default each run chooses one. Every such test prints it. */
+  /** The seed of random tests, which print it. `npm test` sets it to 1; without it each run chooses one. */
   readonly seed: number
   /** SIGKILLs of the crash test. */
   readonly crashRounds: number
