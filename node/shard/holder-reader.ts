@@ -23,6 +23,9 @@ export interface HolderReaderOptions {
   readonly hybridClock: HybridClock
 }
 
+/** Transactions that are asked for side by side. */
+const PUSHES_AT_ONCE = 16
+
 export type FoundBehind =
   /** The holder committed. `record` is its version; undefined if that is deleted or expired. */
   | { readonly kind: 'decided'; readonly record: DocumentRecord | undefined }
@@ -58,6 +61,24 @@ export class HolderReader {
     return [...this.#with.state.memory.locks.writers()].filter(
       ({ key, intent }) => intent.commitAtLeast <= at && rangeContains(range, key),
     )
+  }
+
+  holdsIn(range: KeyRange): readonly Hold[] {
+    const writers = this.#with.state.memory.locks.writers()
+    return [...writers].filter(({ key }) => rangeContains(range, key))
+  }
+
+  /** The newest commit of the holders, and not below `atLeast`. Those that are undecided commit later. */
+  async newestCommit(holds: readonly Hold[], atLeast: Timestamp): Promise<Timestamp> {
+    const holders = [...new Map(holds.map((hold) => [hold.intent.transactionId, hold])).values()]
+    let newest = atLeast
+    for (let first = 0; first < holders.length; first += PUSHES_AT_ONCE) {
+      const some = holders.slice(first, first + PUSHES_AT_ONCE)
+      for (const status of await Promise.all(some.map((hold) => this.#push(hold, atLeast)))) {
+        if (status.state === 'committed' && status.commitTs > newest) newest = status.commitTs
+      }
+    }
+    return newest
   }
 
   /** The rows of held keys that a scan at a timestamp sees, by ascending keys. */

@@ -54,6 +54,7 @@ import type {
   ScanRow,
   Shard,
   ShardCondition,
+  ShardScanOptions,
   ShardStats,
 } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
@@ -199,9 +200,21 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return this.#reads.read(key)
   }
 
-  async scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
-    await this.replicated?.mayReadAt(options.at)
-    return this.#reads.scan(options)
+  moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp> {
+    const right = this.replicated?.mayRead() ?? true
+    const found =
+      right === true ? this.#reads.moment(range) : right.then(() => this.#reads.moment(range))
+    return found instanceof Promise ? patiently(this.#inOneLeadership(found), options) : found
+  }
+
+  async scan({
+    range,
+    signal,
+    ...asked
+  }: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+    const at = asked.at ?? (await this.moment(range, { signal }))
+    await this.replicated?.mayReadAt(at)
+    return this.#reads.scan({ range, at, signal })
   }
 
   async closedTime(options?: CallOptions): Promise<Timestamp> {

@@ -39,6 +39,18 @@ export class ShardReads {
     return found.kind === 'decided' ? found.record : this.#readStored(key)
   }
 
+  /**
+   * The clock of a leader has heard of every commit in its store. A transaction that still holds a key may have been
+   * decided and acknowledged elsewhere, by a clock that is ahead. With one replica there is one clock.
+   */
+  moment(range: KeyRange): Timestamp | Promise<Timestamp> {
+    const { replicated, options } = this.#replica
+    const now = options.hybridClock.readPoint()
+    if (replicated === undefined) return now
+    const holds = this.#holders.holdsIn(range)
+    return holds.length === 0 ? now : this.#holders.newestCommit(holds, now)
+  }
+
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     const { store, options, ttl } = this.#replica
     options.hybridClock.observe(at)

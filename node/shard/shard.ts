@@ -36,6 +36,11 @@ export interface ScanOptions {
   readonly signal: AbortSignal
 }
 
+/** As `ScanOptions`; without a timestamp, the shard takes its `moment` of the range. */
+export interface ShardScanOptions extends Omit<ScanOptions, 'at'> {
+  readonly at?: Timestamp | undefined
+}
+
 /** How long a caller waits. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
@@ -109,6 +114,8 @@ export interface Push {
  * - `hurry` ends waits for shared writes of the disk, as `isAwaited: false` allows them.
  * - `push` raises the commit timestamp of a pending transaction above `above` and tells its state;
  *   with `expired` it aborts one that was never begun, so that it can never begin (INV-T5, A.7.4).
+ * - `moment` answers a timestamp that is not below the commit of anything in the range that was acknowledged
+ *   before the call, whatever clocks gave it. It answers without a promise when it need not ask anybody.
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. A
  *   scan below the collected history is refused with HISTORY_GONE, also after a restart.
  * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. It
@@ -131,7 +138,8 @@ export interface Shard {
     key: Buffer,
     options?: CallOptions,
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
-  scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
+  moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp>
+  scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome>
   prepare(command: PrepareCommand, options?: CallOptions): Promise<PrepareOutcome>

@@ -219,6 +219,32 @@ function describeScanning(start: Start): void {
     expect(rows).to.deep.equal(['a={"value":1}', 'b={"value":1}'])
   })
 
+  it('scans everything that was acknowledged if no timestamp is given', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    await put(shard, 1)
+    const { signal } = new AbortController()
+
+    const pages = await Array.fromAsync(await shard.scan({ range: shard.range, signal }))
+
+    expect(pages.flat().map((row) => row.key.toString())).to.deep.equal(['k'])
+  })
+
+  it('tells a moment that is not below what was acknowledged, resolved or not', async () => {
+    await using bench = await start()
+    const { shard } = bench
+    const written = await put(shard, 1)
+    const before = await shard.moment(shard.range)
+    const id = newId(bench)
+    await prepare(bench, id)
+    const decision = await decide(bench, id, 'commit')
+
+    const after = await shard.moment(shard.range)
+
+    expect(written.kind === 'written' && written.version <= before).to.equal(true)
+    expect(decision.state === 'committed' && decision.commitTs <= after).to.equal(true)
+  })
+
   it('shows a scan a committed transaction that is not resolved yet', async () => {
     await using bench = await start()
     const id = newId(bench)

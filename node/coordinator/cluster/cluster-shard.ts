@@ -1,6 +1,7 @@
 // A shard of a cluster as any node has it: its own replica while that leads, otherwise the node that does.
 
 import { isServiceError } from '../../../lib/errors.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { SearchLimits } from '../../index/host/index-client.ts'
 import type {
   IndexAnswer,
@@ -29,10 +30,10 @@ import type {
   PreparedInOrder,
   Push,
   ResolveOptions,
-  ScanOptions,
   ScanRow,
   Shard,
   ShardCondition,
+  ShardScanOptions,
   ShardStats,
 } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
@@ -87,7 +88,17 @@ export class ClusterShard implements Shard {
       : found
   }
 
-  scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp> {
+    const led = this.#led
+    const { remote } = this.#with
+    if (led === undefined) return remote.moment(range, options)
+    const found = led.moment(range, options)
+    return found instanceof Promise
+      ? found.catch(elsewhere(() => remote.moment(range, options)))
+      : found
+  }
+
+  scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     return this.#ask((shard) => shard.scan(options))
   }
 

@@ -45,6 +45,9 @@ type Ask<Target, Argument, Answer> = (
 /** A row for each call: a new one does not compile until it has its row. */
 export const ANSWERED_CALLS: Readonly<Record<keyof ShardCalls, AnsweredCall>> = {
   read: answered(SHARD_CALLS.read, askRead),
+  moment: answered(SHARD_CALLS.moment, (shard, range, { request }) =>
+    shard.moment(range, { signal: request.signal }),
+  ),
   write: answered(SHARD_CALLS.write, (shard, command, { request }) =>
     shard.write(command, { signal: request.signal }),
   ),

@@ -3,9 +3,9 @@
 // those that it has observed, and above those of the leaders before it.
 
 import { keyAfter } from '../command/key-range.ts'
-import type { ScanOptions, ScanRow } from '../shard.ts'
+import type { ScanOptions, ScanRow, ShardScanOptions } from '../shard.ts'
 import type { AnswerStream } from './answer-stream.ts'
-import { OPERATIONS, writeScan } from './shard-calls.ts'
+import { OPERATIONS, writeRange, writeScan } from './shard-calls.ts'
 import type { ShardAsker } from './shard-asker.ts'
 import { isLeaderLost } from './shard-caller.ts'
 import { readRows } from './wire/rows-codec.ts'
@@ -17,9 +17,23 @@ const FRUITLESS_MAX = 8
 /** Resolves when the leader has its view. */
 export async function remoteScan(
   asker: ShardAsker,
-  options: ScanOptions,
+  { range, at, signal }: ShardScanOptions,
 ): Promise<AsyncIterable<readonly ScanRow[]>> {
+  if (at === undefined) return scanNow(asker, { range, signal })
+  const options = { range, at, signal }
   return pagesOf(asker, options, await openScan(asker, options))
+}
+
+/** The leader takes the timestamp, and tells it for scans of the rest. */
+async function scanNow(
+  asker: ShardAsker,
+  { range, signal }: Omit<ScanOptions, 'at'>,
+): Promise<AsyncIterable<readonly ScanRow[]>> {
+  const argument = new WireWriter()
+  writeRange(argument, range)
+  const stream = await asker.openStream({ operation: OPERATIONS.scanNow, argument, signal })
+  const at = stream.reading(() => stream.head.timestamp())
+  return pagesOf(asker, { range, at, signal }, stream)
 }
 
 async function* pagesOf(

@@ -2,6 +2,7 @@
 
 import { assert } from '../../../lib/assert.ts'
 import { isServiceError } from '../../../lib/errors.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { SearchLimits } from '../../index/host/index-client.ts'
 import { STOP_REASONS, stoppedError } from '../../index/host/protocol.ts'
 import type {
@@ -30,10 +31,10 @@ import type {
   PreparedInOrder,
   Push,
   ResolveOptions,
-  ScanOptions,
   ScanRow,
   Shard,
   ShardCondition,
+  ShardScanOptions,
   ShardStats,
 } from '../shard.ts'
 import type { ShardId } from '../shard-id.ts'
@@ -76,7 +77,11 @@ export class RemoteShard implements Shard {
     return found.kind === 'record' ? found.record : undefined
   }
 
-  scan(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  moment(range: KeyRange, options?: CallOptions): Promise<Timestamp> {
+    return this.#asker.ask(SHARD_CALLS.moment, range, options)
+  }
+
+  scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
     return remoteScan(this.#asker, options)
   }
 

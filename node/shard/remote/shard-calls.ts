@@ -16,6 +16,7 @@ import type {
 import type { KeyRange } from '../command/key-range.ts'
 import type { TransactionId } from '../command/transaction-id.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
+import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { Push, ShardCondition, ShardStats } from '../shard.ts'
 import {
   readDocumentKey,
@@ -68,6 +69,8 @@ export const OPERATIONS = {
   readAt: 52,
   scanAt: 53,
   searchHere: 54,
+  moment: 55,
+  scanNow: 56,
 } as const
 
 /** How one call goes over the wire. `read` checks an argument like a client's request. */
@@ -127,6 +130,7 @@ const NO_ANSWER = {
 /** The calls with one argument and one answer. */
 export interface ShardCalls {
   readonly read: CallCodec<Buffer, FoundRecord>
+  readonly moment: CallCodec<KeyRange, Timestamp>
   readonly write: CallCodec<WriteCommand, WriteOutcome>
   readonly prepare: CallCodec<PrepareCommand, PrepareOutcome>
   readonly decide: CallCodec<DecideCommand, Decision>
@@ -149,6 +153,15 @@ export const SHARD_CALLS: ShardCalls = {
     read: readDocumentKey,
     writeAnswer: writeFound,
     readAnswer: readFound,
+  },
+  moment: {
+    operation: OPERATIONS.moment,
+    isRepeatable: true,
+    isTimed: true,
+    write: writeRange,
+    read: readRange,
+    writeAnswer: (out, time) => void out.timestamp(time),
+    readAnswer: (from) => from.timestamp(),
   },
   write: {
     operation: OPERATIONS.write,
@@ -300,15 +313,21 @@ export interface ScanArgument {
 }
 
 export function writeScan(out: WireWriter, { range, at }: ScanArgument): void {
-  out
-    .timestamp(at)
-    .key(range.start)
-    .boolean(range.end !== undefined)
-  if (range.end !== undefined) out.key(range.end)
+  out.timestamp(at)
+  writeRange(out, range)
 }
 
 export function readScan(from: WireReader): ScanArgument {
   const at = from.timestamp()
+  return { at, range: readRange(from) }
+}
+
+export function writeRange(out: WireWriter, { start, end }: KeyRange): void {
+  out.key(start).boolean(end !== undefined)
+  if (end !== undefined) out.key(end)
+}
+
+export function readRange(from: WireReader): KeyRange {
   const start = from.key()
-  return { at, range: { start, end: from.boolean() ? from.key() : undefined } }
+  return { start, end: from.boolean() ? from.key() : undefined }
 }

@@ -8,7 +8,7 @@ import type { Shard } from '../shard.ts'
 import { assertPlausible, readArgument, type CameCall } from './answered-calls.ts'
 import { messagesOf } from './long-messages.ts'
 import { SEARCH_ANSWER_BYTES_MAX } from './wire/call-limits.ts'
-import { OPERATIONS, readResolve, readScan } from './shard-calls.ts'
+import { OPERATIONS, readRange, readResolve, readScan } from './shard-calls.ts'
 import { beginPart } from './wire/call-head.ts'
 import { readDocumentKey } from './wire/command-codec.ts'
 import { readAsked } from './wire/index-codec.ts'
@@ -31,6 +31,7 @@ export interface StreamedCall<Target = Shard> {
 
 export const STREAMED_CALLS: readonly StreamedCall[] = [
   { operation: OPERATIONS.scan, answer: scan },
+  { operation: OPERATIONS.scanNow, answer: scanNow },
   { operation: OPERATIONS.resolve, answer: resolve },
   { operation: OPERATIONS.search, answer: search },
   { operation: OPERATIONS.readLong, answer: readLong },
@@ -46,6 +47,21 @@ async function* scan({
   const { range, at } = await readArgument(from, clock, readScan)
   const pages = await shard.scan({ range, at, signal: request.signal })
   yield begin().joined()
+  for await (const page of pages) yield* encodeRows(page)
+}
+
+/** The head has the timestamp that the shard took. The next leader shows the same at it. */
+async function* scanNow({
+  shard,
+  from,
+  request: { signal },
+  clock,
+  begin,
+}: CameStream): AsyncGenerator<Uint8Array, void> {
+  const range = await readArgument(from, clock, readRange)
+  const at = await shard.moment(range, { signal })
+  const pages = await shard.scan({ range, at, signal })
+  yield begin().timestamp(at).joined()
   for await (const page of pages) yield* encodeRows(page)
 }
 

@@ -12,6 +12,7 @@ import type { NodeId, PeerHandlers, PeerNode } from '../../../node/peer/peer.ts'
 import type { PeerTransport } from '../../../node/peer/transport.ts'
 import { RemoteShard } from '../../../node/shard/remote/remote-shard.ts'
 import { serveShards } from '../../../node/shard/remote/serve-shards.ts'
+import type { KeyRange } from '../../../node/shard/command/key-range.ts'
 import type { FindShard } from '../../../node/shard/remote/served-shards.ts'
 import type { ShardPlace, ShardPlaces } from '../../../node/shard/remote/shard-places.ts'
 import { parseShardId, type ShardId } from '../../../node/shard/shard-id.ts'
@@ -92,11 +93,11 @@ export class RemoteWorld implements AsyncDisposable {
     this.places.leader ??= { node: nodeId, epoch: 1 }
   }
 
-  remote(timeoutMs?: number): RemoteShard {
+  remote(timeoutMs?: number, range: KeyRange = EVERYTHING): RemoteShard {
     const { clock, hybridClock } = this.#options
     return new RemoteShard({
       id: SHARD_ID,
-      range: EVERYTHING,
+      range,
       places: this.places,
       hybridClock,
       clock,

@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { must } from '../../../lib/assert.ts'
-import { ManualClock, type Clock } from '../../../lib/clock.ts'
+import { ManualClock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
@@ -24,6 +24,7 @@ import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 import { FaultyDisk } from '../fakes/faulty-disk.ts'
+import { aheadBy } from './ahead-clock.ts'
 import { routesTo } from './routes.ts'
 import { memoryBound } from './shard-world.ts'
 import { openTestJournal } from './test-journal.ts'
@@ -290,16 +291,5 @@ export class ReplicatedWorld implements AsyncDisposable {
       await running?.host.close()
       await running?.journal.close().catch(() => undefined)
     }
-  }
-}
-
-/** The same clock with another wall time. */
-function aheadBy(clock: ManualClock, aheadMs: number): Clock {
-  return {
-    nowMs: () => clock.nowMs() + aheadMs,
-    monotonicMs: () => clock.monotonicMs(),
-    uptimeMs: () => clock.uptimeMs(),
-    sleep: (ms, signal) => clock.sleep(ms, signal),
-    every: (periodMs, task) => clock.every(periodMs, task),
   }
 }

@@ -9,6 +9,7 @@ import { encodeRecord } from '../../../node/shard/format/document-record.ts'
 import {
   SHARD_CALLS,
   writeResolve,
+  writeRange,
   writeScan,
   type CallCodec,
   type OPERATIONS,
@@ -86,6 +87,8 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
   read: argumentOf(SHARD_CALLS.read, key),
   readLong: (out) => void out.key(key),
   scan: (out) => writeScan(out, { at: time, range: { start: key, end: Buffer.from('z') } }),
+  moment: argumentOf(SHARD_CALLS.moment, { start: key, end: undefined }),
+  scanNow: (out) => writeRange(out, { start: key, end: Buffer.from('z') }),
   write: argumentOf(SHARD_CALLS.write, WRITE),
   prepare: argumentOf(SHARD_CALLS.prepare, PREPARE),
   decide: argumentOf(SHARD_CALLS.decide, {
@@ -179,6 +182,7 @@ export function answerMessages(): Record<string, Buffer> {
     serving: answerOf(SHARD_CALLS.state, { kind: 'serving' }),
     'read only': answerOf(SHARD_CALLS.state, { kind: 'read_only', reason: 'disk full' }),
     'a closed time': answerOf(CLOSED_TIME, time),
+    'a moment': answerOf(SHARD_CALLS.moment, time),
     'rows of a scan': part,
     'a refusal that names the leader': encodeRefusal(time, notLeader),
     'a refusal with an unknown outcome': encodeRefusal(time, unknown),

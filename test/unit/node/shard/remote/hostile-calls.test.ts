@@ -18,7 +18,16 @@ import { SHARD_ID } from '../../../../support/worlds/remote-world.ts'
 import { openingMessages, type UploadName } from '../../../../support/worlds/shard-call-samples.ts'
 
 const HEAD_BYTES = 22
-const STREAMS = new Set(['readLong', 'scan', 'resolve', 'search', 'readAt', 'scanAt', 'searchHere'])
+const STREAMS = new Set([
+  'readLong',
+  'scan',
+  'scanNow',
+  'resolve',
+  'search',
+  'readAt',
+  'scanAt',
+  'searchHere',
+])
 const UPLOADS: Readonly<Record<UploadName, 'write' | 'prepare'>> = {
   writeLong: 'write',
   prepareLong: 'prepare',

@@ -15,6 +15,7 @@ import {
   type ShardMethod,
 } from '../../../../support/fakes/watched-shard.ts'
 import { RemoteBench, TIMEOUT_MS } from '../../../../support/worlds/remote-bench.ts'
+import { EVERYTHING } from '../../../../support/worlds/remote-world.ts'
 import { intervalOfKey } from '../../../../support/worlds/routes.ts'
 import { memoryBound, putOp } from '../../../../support/worlds/shard-world.ts'
 
@@ -47,6 +48,10 @@ const asked = { kind: 'text', question: 'statistics', request: { conditions } } 
 
 const ROWS: Readonly<Record<Exclude<ShardMethod, 'hurry'>, Row>> = {
   read: { isRepeatable: true, call: async ({ remote }, signal) => remote.read(key, { signal }) },
+  moment: {
+    isRepeatable: true,
+    call: ({ remote }, signal) => remote.moment(EVERYTHING, { signal }),
+  },
   scan: { isRepeatable: true, call: (bench, signal) => bench.scan(signal) },
   write: { isRepeatable: false, call: ({ remote }, signal) => remote.write(write, { signal }) },
   prepare: {

@@ -1,0 +1,12 @@
+import type { Clock } from '../../../lib/clock.ts'
+
+/** The same clock with another wall time. */
+export function aheadBy(clock: Clock, aheadMs: number): Clock {
+  return {
+    nowMs: () => clock.nowMs() + aheadMs,
+    monotonicMs: () => clock.monotonicMs(),
+    uptimeMs: () => clock.uptimeMs(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    every: (periodMs, task) => clock.every(periodMs, task),
+  }
+}
