@@ -6,7 +6,7 @@ import type { simulateCluster } from './cluster-simulation.ts'
 const SIMULATION = 'test/support/simulation/cluster/cluster-simulation.ts'
 
 /** Defects show sooner among many clients. */
-const CROWDED = { clients: 8, clientPauseMs: 40, troubleMs: 3000, nodes: 3 }
+const CROWDED = { clients: 6, rounds: 3 }
 
 /** A defect in `node`, and how it shows. */
 export interface ClusterDefect extends Defect {
