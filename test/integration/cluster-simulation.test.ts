@@ -5,7 +5,7 @@ import { withoutRealTime } from '../support/simulation/banned-time.ts'
 import { simulateCluster } from '../support/simulation/cluster/cluster-simulation.ts'
 
 /** `QUARRY_SIMULATION_SEEDS=100000` for a long run. */
-const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 12)
+const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 200)
 const FIRST_SEED = Number(process.env['QUARRY_SIMULATION_FIRST'] ?? 1)
 
 async function simulate(seed: number): Promise<number> {

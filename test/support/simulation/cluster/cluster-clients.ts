@@ -3,6 +3,7 @@
 import { must } from '../../../../lib/assert.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
 import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
+import type { TableWrites } from '../../../../node/document/writes.ts'
 import type { ClientHistory, OpenOperation } from '../../checkers/client-history.ts'
 import type { CounterAnswer, CounterCall } from '../../checkers/counter-checker.ts'
 import {
@@ -23,6 +24,8 @@ import type { SimulatedNode } from './simulated-node.ts'
 
 export const TABLE = 'library'
 const PATIENCE_MS = 15_000
+/** How often a write under an idempotency key is sent. */
+const ATTEMPTS_MAX = 4
 
 /** How a call of a store ended for its client. */
 export type Told<Answer> =
@@ -104,21 +107,33 @@ export class ClusterClient {
     blind: (asking) => this.#writeBlindly(asking),
     count: (asking) => this.#countUp(asking),
     tally: (asking) => this.#tally(asking),
+    once: (asking) => this.#countOnce(asking),
   }
 
-  /** One scan sees the set, the bank and all cells at one moment. */
+  /** One scan sees everything at one moment. */
   async readAll(node: SimulatedNode): Promise<boolean> {
     const { history, keys } = this.#in
     const set = history.set.invoke(this.#name, { kind: 'read' })
     const bank = history.bank.invoke(this.#name, { kind: 'audit' })
+    const registers = keys.registers.map((key) => ({
+      key,
+      open: history.registers.invoke(this.#name, { kind: 'read', key }),
+    }))
+    const counters = keys.counters.map((key) => ({
+      key,
+      open: this.#counter(key).invoke(this.#name, { kind: 'read' }),
+    }))
     const cells: CellTransaction = { id: this.#newId(), reads: [], writes: [], outcome: 'unknown' }
     history.transactions.push(cells)
     const told = await this.#ask(node, 'scan', (store) => tableContent(store, TABLE))
     if (told.kind !== 'ok') {
+      for (const { open } of [...registers, ...counters]) open.unknown()
       for (const open of [set, bank]) open.unknown()
       return false
     }
     const content = told.answer
+    for (const { key, open } of registers) open.ok(textIn(content[key]))
+    for (const { key, open } of counters) open.ok(numberIn(content[key]))
     set.ok(Object.keys(content).filter((key) => key.includes('/s')))
     const balances = keys.accounts
       .filter((key) => key in content)
@@ -139,7 +154,7 @@ export class ClusterClient {
     const opened = keys.map((key) => registers.invoke(this.#name, { kind: 'write', key, value }))
     const inserts = keys.map((key) => insert(key, { by: value }))
     const told = await this.#ask(node, `put ${keys.join()}`, (store) =>
-      store.batch(writesOf(TABLE, { inserts }), WRITE),
+      store.batch(writesOf(TABLE, { inserts }), levelOf(dice)),
     )
     for (const open of opened) settle(told, open, undefined)
   }
@@ -227,19 +242,34 @@ export class ClusterClient {
   async #countUp({ node, dice }: Asking): Promise<void> {
     const key = pickOf(dice, this.#in.keys.counters)
     const open = this.#counter(key).invoke(this.#name, { kind: 'increment', by: 1 })
-    const increment = { operator: '$inc', path: ['n'], value: Buffer.from('1') } as const
-    const transforms = [{ key: Buffer.from(key), operations: [increment], upsert: true }]
-    const told = await this.#ask(node, `count ${key}`, (store) =>
-      store.batch(writesOf(TABLE, { transforms }), WRITE),
-    )
+    const told = await this.#ask(node, `count ${key}`, (store) => store.batch(upByOne(key), WRITE))
     settle(told, open, undefined)
+  }
+
+  /** All attempts have one idempotency key: so many as it takes, at any nodes, and sometimes two at once. */
+  async #countOnce({ node, dice }: Asking): Promise<void> {
+    const key = pickOf(dice, this.#in.keys.counters)
+    const open = this.#counter(key).invoke(this.#name, { kind: 'increment', by: 1 })
+    const id = this.#newId()
+    const options = { ...levelOf(dice), idempotency: { key: id, digest: key } }
+    const attempt = async (at: SimulatedNode): Promise<Told<unknown>> =>
+      this.#ask(at, `once ${key} ${id}`, (store) => store.batch(upByOne(key), options))
+    const kinds = new Set<Told<unknown>['kind']>()
+    for (let i = 0; i < ATTEMPTS_MAX && !kinds.has('ok'); i++) {
+      const others = dice.some(this.#in.nodes(), i === 0 && dice.chance(0.7) ? 0 : 1)
+      const asked = i === 0 ? [node, ...others] : others
+      for (const { kind } of await Promise.all(asked.map(attempt))) kinds.add(kind)
+    }
+    if (kinds.has('ok')) open.ok(undefined)
+    else if (kinds.has('unknown')) open.unknown()
+    else open.fail()
   }
 
   async #tally({ node, dice }: Asking): Promise<void> {
     const key = pickOf(dice, this.#in.keys.counters)
     const open = this.#counter(key).invoke(this.#name, { kind: 'read' })
     const told = await this.#ask(node, `tally ${key}`, (store) => documentOf(store, TABLE, key))
-    if (told.kind === 'ok') open.ok(Number(fieldOf(told.answer?.value, 'n') ?? 0))
+    if (told.kind === 'ok') open.ok(numberIn(told.answer?.value))
     else open.unknown()
   }
 
@@ -280,6 +310,16 @@ function settle<Answer>(told: Told<unknown>, open: OpenOperation<Answer>, answer
 function textIn(document: unknown): string | undefined {
   const text = fieldOf(document, 'by')
   return typeof text === 'string' ? text : undefined
+}
+
+function numberIn(document: unknown): number {
+  return Number(fieldOf(document, 'n') ?? 0)
+}
+
+function upByOne(key: string): TableWrites {
+  const increment = { operator: '$inc', path: ['n'], value: Buffer.from('1') } as const
+  const transforms = [{ key: Buffer.from(key), operations: [increment], upsert: true }]
+  return writesOf(TABLE, { transforms })
 }
 
 function claimOf(key: string, version: bigint) {

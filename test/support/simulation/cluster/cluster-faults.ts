@@ -16,6 +16,8 @@ export const CLUSTER_FAULTS = [
   'leave',
   /** Some nodes do not reach others, in one direction or both. */
   'partition',
+  /** A node reaches neither the others nor the control plane, and clients still reach it. */
+  'alone',
   /** Connections end. */
   'cut',
   /** Messages are slow, each way in its own time. */
@@ -72,7 +74,7 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
     for (const one of nodes) one.kill()
     for (const one of nodes) startLater(one, dice.between(50, 2000))
   },
-  freeze: ({ dice, node }) => node.life?.clock.freeze(dice.between(50, 5000)),
+  freeze: ({ dice, node }) => node.life?.clock.freeze(dice.between(50, 8000)),
   leave: ({ dice, node, startLater }) => {
     void node.leave().catch(() => undefined)
     startLater(node, dice.between(5000, 7000))
@@ -90,6 +92,15 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
       for (const [from, to] of ways) {
         time.after(dice.between(0, 1000), () => network.weather(from, to, { isBlackHole: false }))
       }
+    })
+  },
+  alone: ({ time, dice, network, plane, nodes, node }) => {
+    const ways = waysBetween(nodes).filter((way) => way.includes(node.id))
+    for (const [from, to] of ways) network.weather(from, to, { isBlackHole: true })
+    plane.cut(node.id)
+    time.after(dice.between(200, 8000), () => {
+      for (const [from, to] of ways) network.weather(from, to, { isBlackHole: false })
+      time.after(dice.between(0, 1000), () => plane.join(node.id))
     })
   },
   cut: ({ dice, network, nodes, node }) => {

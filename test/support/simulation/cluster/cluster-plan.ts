@@ -29,8 +29,10 @@ export const OPERATION_KINDS = [
   'transact',
   /** Writes cells without a look at them. */
   'blind',
-  /** Adds one to a counter, at most once. */
+  /** Adds one to a counter. */
   'count',
+  /** Adds one to a counter under an idempotency key, again and again until it is told that it did. */
+  'once',
   /** Reads a counter. */
   'tally',
 ] as const
@@ -49,6 +51,7 @@ const WEIGHTS: Record<OperationKind, number> = {
   blind: 2,
   count: 2,
   tally: 1,
+  once: 2,
 }
 
 /** An operation of a client begins at this time, or when the one before has ended. */

@@ -3,8 +3,10 @@
 // peer protocol, the control plane's store and the clocks. All of it happens in virtual time.
 
 import { crc32 } from 'node:zlib'
+import { must } from '../../../../lib/assert.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { seededRandom } from '../../../../lib/random.ts'
+import { IDEMPOTENCY_TABLE } from '../../../../node/coordinator/transactions/idempotency.ts'
 import { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import { insert, WRITE, writesOf } from '../../servers/swarm-harness.ts'
 import { Dice } from '../dice.ts'
@@ -33,6 +35,8 @@ const START_MS = 60_000
 /** From the healing to rest: a lease, an election, a lag limit, and twice the silence of a transaction. */
 const REST_MAX_MS = 60_000
 const WATCH_MS = 50
+/** More than leaderships move for one shard at the end. */
+const END_ATTEMPTS = 5
 
 export interface ClusterSimulationOptions extends PlanOptions {
   /** Default: what follows from the seed and the other options. */
@@ -138,8 +142,20 @@ class ClusterSimulation {
       await store.batch(writesOf(TABLE, { inserts }), WRITE)
     })
     const told = await this.#when(opening)
+    if (
+      this.#plan.clients.some(({ operations }) => operations.some(({ kind }) => kind === 'once'))
+    ) {
+      await this.#openIdempotency(node)
+    }
     if (told.kind === 'ok') return
     throw new BrokenInvariant(`the table does not open: ${JSON.stringify(told)}`)
+  }
+
+  /** With two shards instead of sixteen, which would be most of the work of a history. */
+  async #openIdempotency({ life }: SimulatedNode): Promise<void> {
+    const admin = must(life?.opened?.admin, 'the administration of tables')
+    const request = { split_keys: ['8'], schema: { ttl_duration: '1h' } }
+    await this.#when(admin.createUnchecked(IDEMPOTENCY_TABLE, request))
   }
 
   #addNode(): SimulatedNode {
@@ -260,19 +276,28 @@ class ClusterSimulation {
     if (unrest !== undefined) throw new BrokenInvariant(`liveness: ${unrest}`)
   }
 
-  /** Every node reads everything, and every shard takes a write. */
+  /** Every node reads everything, and every shard takes a write, while leaders may still be balanced. */
   async #useAgain(): Promise<void> {
-    const time = this.#time
+    const { registers } = this.#plan.keys
     for (const [at, node] of this.#nodes.entries()) {
       const client = new ClusterClient(`end-${node.id}`, this.#clientParts())
-      const isRead = await this.#when(client.readAll(node))
-      if (!isRead) throw new BrokenInvariant(`liveness: ${node.id} cannot read`)
-      const { registers } = this.#plan.keys
+      await this.#succeed(`${node.id} cannot read`, () => client.readAll(node))
       const key = registers[at % registers.length] ?? ''
       const writes = writesOf(TABLE, { inserts: [insert(`${key}-end`, {})] })
-      const told = await this.#when(askNode(time, node, (store) => store.batch(writes, WRITE)))
-      if (told.kind !== 'ok') throw new BrokenInvariant(`liveness: ${key} cannot be written`)
+      await this.#succeed(`${key} cannot be written`, async () => {
+        const told = await askNode(this.#time, node, (store) => store.batch(writes, WRITE))
+        return told.kind === 'ok'
+      })
     }
+  }
+
+  /** A move of a leadership refuses what comes just then, so a failure is tried again. */
+  async #succeed(otherwise: string, attempt: () => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < END_ATTEMPTS; i++) {
+      if (await this.#when(attempt())) return
+      await this.#pass(1000)
+    }
+    throw new BrokenInvariant(`liveness: ${otherwise}`)
   }
 
   async #checkEnd(): Promise<void> {
