@@ -1,7 +1,7 @@
 // F9, F10, F11 and a part of F16: what may go wrong with a node's disk, and with its limits.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../../../lib/errors.ts'
@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const REPAIRED_LIMIT_MS = 120_000
 const DISK_BYTES = 768 * 1024 * 1024
 const RESERVE_BYTES = 32 * 1024 * 1024
-const ENDED_LIMIT_MS = 60_000
+const ENDED_LIMIT_MS = 120_000
 const POLL_MS = 200
 
 export const DISKS: readonly Scenario[] = [
@@ -121,9 +121,11 @@ async function filesOf(directory: string): Promise<readonly string[]> {
   const files = entries.filter((entry) => entry.isFile())
   const named = files.map(({ parentPath, name }) => path.join(parentPath, name))
   const sizes = await Promise.all(named.map((file) => stat(file)))
-  // Identity and locks of the directory are not data: a wrong id is another node.
+  // Identity and locks of the directory are not data: a wrong id is another node. LevelDB's LOG is for people.
   return named.filter((file, i) => {
-    return (sizes[i]?.size ?? 0) > 0 && !/(?:format|node)\.json$|LOCK$|lock$/.test(file)
+    return (
+      (sizes[i]?.size ?? 0) > 0 && !/(?:format|node)\.json$|LOCK$|lock$|LOG(?:\.old)?$/.test(file)
+    )
   })
 }
 
@@ -176,25 +178,34 @@ async function leaveSmallDisk(stage: Stage): Promise<void> {
   await rename(kept(node), node.dataDir)
 }
 
-/** Each thread's syncs, by strace. */
-function underStrace(injected: string): readonly string[] {
+/** Syncs by strace, which counts those of each thread for itself. */
+function underStrace(injected: string, trace = '/dev/null'): readonly string[] {
   const calls = 'fdatasync,fsync'
   const inject = `inject=${calls}:${injected}`
-  const traced = ['-e', `trace=${calls}`, '-e', inject, '-o', '/dev/null', '--']
+  const traced = ['-e', `trace=${calls}`, '-e', inject, '-o', trace, '--']
   return ['strace', '-f', '--seccomp-bpf', ...traced]
 }
 
 async function failingSyncs(stage: Stage): Promise<void> {
-  const node = await restartedUnder(stage, underStrace('error=EIO:when=60+'))
-  for (let waitedMs = 0; node.isRunning; waitedMs += POLL_MS) {
-    if (waitedMs > ENDED_LIMIT_MS) {
-      stage.finding('F11', `${node.name} lives on after failed syncs`)
-      break
-    }
+  const trace = path.join(stage.lab.directory, 'failing-syncs')
+  const node = await restartedUnder(stage, underStrace('error=EIO:when=6+', trace))
+  const hasFailed = async (): Promise<boolean> =>
+    (await readFile(trace, 'utf8')).includes('(INJECTED)')
+  if (!(await comesTrue(hasFailed))) throw new Error(`no sync of ${node.name} has failed`)
+  stage.note(`a sync of ${node.name} has failed`)
+  const hasEnded = await comesTrue(async () => !node.isRunning)
+  if (hasEnded) stage.note(`${node.name} has ended`)
+  else stage.finding('F11', `${node.name} lives on after failed syncs: ${node.log.slice(-1500)}`)
+  await stage.progress(FAILOVER_LIMIT_MS)
+}
+
+/** Whether it is so within ENDED_LIMIT_MS. */
+async function comesTrue(condition: () => Promise<boolean>): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < ENDED_LIMIT_MS; waitedMs += POLL_MS) {
+    if (await condition()) return true
     await pauseFor(POLL_MS)
   }
-  stage.note(`${node.name} has ended`)
-  await stage.progress(FAILOVER_LIMIT_MS)
+  return false
 }
 
 async function slowSyncs(stage: Stage): Promise<void> {
