@@ -172,10 +172,10 @@ async function openDisk({ config, life, clock, log }: Base) {
   log.info('server starts', { ...started, cluster, nodeId })
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
-  const local = await openLocalCoordination(config, path, { clock, life })
+  const local = await openLocalCoordination(config, path, { clock, log, life })
   const told = { clock, log, life, nodeId, isAmongOthers: true }
   const hybridClock = await openHybridClock(local, told)
-  const stores = await openStores(directory, clock)
+  const stores = await openStores(directory, { clock, log })
   await directory.allowMarks()
   if (!guard.hasRoomFor(0)) {
     const fields = { freeBytes: guard.freeBytes(), reserveBytes }

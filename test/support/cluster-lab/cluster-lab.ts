@@ -119,13 +119,13 @@ export class ClusterLab implements AsyncDisposable {
     const { running } = this
     if (running.length === 0) {
       await systemClock.sleep(POLL_MS)
-      return { kind: 'unknown', isLate: true, why: 'no node runs' }
+      return { kind: 'unknown', isSilent: true, why: 'no node runs' }
     }
     return this.askOf(this.pick(running), request)
   }
 
   async askOf({ api }: LabNode, request: LabRequest): Promise<LabAnswer> {
-    if (api === undefined) return { kind: 'unknown', isLate: true, why: 'the node does not run' }
+    if (api === undefined) return { kind: 'unknown', isSilent: true, why: 'the node does not run' }
     return this.client.ask(api, request)
   }
 

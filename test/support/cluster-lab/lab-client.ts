@@ -35,8 +35,8 @@ export interface LabRequest {
 export type LabAnswer =
   | { readonly kind: 'ok'; readonly text: string; readonly headers: IncomingHttpHeaders }
   | { readonly kind: 'fail'; readonly code: string; readonly status: number; readonly text: string }
-  /** `isLate`: nothing came within the time that the client had. */
-  | { readonly kind: 'unknown'; readonly isLate: boolean; readonly why: string }
+  /** `isSilent`: nothing came within the client's time, or the node has just closed a connection that was idle. */
+  | { readonly kind: 'unknown'; readonly isSilent: boolean; readonly why: string }
 
 /** Keeps connections for all who ask by it. */
 export class LabClient implements Disposable {
@@ -72,10 +72,10 @@ export class LabClient implements Disposable {
       if (status < 300) return { kind: 'ok', text, headers }
       const code = codeOf(text)
       if (REFUSALS.has(code)) return { kind: 'fail', code, status, text }
-      return { kind: 'unknown', isLate: false, why: `${status} ${text.slice(0, 300)}` }
+      return { kind: 'unknown', isSilent: false, why: `${status} ${text.slice(0, 300)}` }
     } catch (error) {
-      const isLate = isAbort(error)
-      return { kind: 'unknown', isLate, why: messageOf(error) }
+      const isSilent = isAbort(error) || error instanceof IdleClosed
+      return { kind: 'unknown', isSilent, why: messageOf(error) }
     }
   }
 
@@ -107,7 +107,10 @@ export class LabClient implements Disposable {
           })
         },
       )
-      outgoing.on('error', reject)
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        const wasIdle = outgoing.reusedSocket && error.code === 'ECONNRESET'
+        reject(wasIdle ? new IdleClosed(error.message) : error)
+      })
       outgoing.end(sent)
     })
   }
@@ -119,6 +122,9 @@ interface Received {
   readonly text: string
 }
 
+/** Every keep-alive client meets it: the request and the end of its connection have crossed. */
+class IdleClosed extends Error {}
+
 /** The signals of requests are those of a timeout alone. */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && ['AbortError', 'TimeoutError'].includes(error.name)
@@ -127,7 +133,7 @@ function isAbort(error: unknown): boolean {
 function failureOf(answer: LabAnswer): string | undefined {
   if (answer.kind === 'ok') return undefined
   if (answer.kind === 'fail') return USUAL.has(answer.code) ? undefined : answer.text.slice(0, 300)
-  return answer.isLate ? undefined : answer.why
+  return answer.isSilent ? undefined : answer.why
 }
 
 function codeOf(text: string): string {

@@ -58,7 +58,7 @@ async function outage(stage: Stage): Promise<void> {
 async function isRefused(stage: Stage, admin: LabClient): Promise<boolean> {
   const request = { method: 'POST', path: TABLE, body: {}, timeoutMs: ADMIN_TIMEOUT_MS } as const
   const answer = await admin.ask(stage.lab.pick(stage.lab.nodes).process.api, request)
-  if (answer.kind === 'unknown' && answer.isLate) return false
+  if (answer.kind === 'unknown' && answer.isSilent) return false
   const isRight = answer.kind === 'unknown' && answer.why.startsWith('503 ')
   if (!isRight) stage.finding('F6', `a new table was answered by ${JSON.stringify(answer)}`)
   return true
