@@ -6,7 +6,7 @@ import addFormats from 'ajv-formats'
 import { Router, type Request, type Response } from 'express'
 import { middleware as openApiMiddleware } from 'express-openapi-validator'
 import { ServiceError } from '../lib/errors.ts'
-import { isJsonRecord } from '../lib/json-record.ts'
+import { isJsonRecord, type JsonRecord } from '../lib/json-record.ts'
 import type { Contract, ContractDocument, Operation } from './contract.ts'
 import { sentenceOf, withPatternsForLengths, type Explain } from './problems.ts'
 
@@ -73,7 +73,10 @@ function refusalOf(
   return new ServiceError('INVALID_ARGUMENT', say(errors) ?? error.message, { cause: error })
 }
 
-/** The contract without the parts that other code checks. */
+/**
+ * The contract without the parts that other code checks, and without what only answers have: the validator
+ * works on all that it is given at each start.
+ */
 function reduced(
   { paths, components, ...rest }: ContractDocument,
   { byteParsed, looseSchemas = {} }: CheckOptions,
@@ -81,14 +84,40 @@ function reduced(
   const entries = Object.entries(paths).map(([template, item]) => {
     const members = Object.entries(item).map(([name, member]) => [
       name,
-      isJsonRecord(member) && byteParsed.has(String(member['operationId']))
-        ? { ...member, requestBody: undefined }
-        : member,
+      isJsonRecord(member) && 'operationId' in member ? asked(member, byteParsed) : member,
     ])
     return [template, Object.fromEntries(members)]
   })
-  const schemas = { ...components['schemas'], ...looseSchemas }
-  return { ...rest, paths: Object.fromEntries(entries), components: { ...components, schemas } }
+  const asking = { paths: Object.fromEntries(entries), parameters: components['parameters'] ?? {} }
+  const schemas = usedSchemas(asking, { ...components['schemas'], ...looseSchemas })
+  return {
+    ...rest,
+    paths: asking.paths,
+    components: { parameters: asking.parameters, schemas },
+  }
+}
+
+function asked(operation: JsonRecord, byteParsed: ReadonlySet<string>): JsonRecord {
+  const { requestBody, ...others } = operation
+  const isParsed = byteParsed.has(String(operation['operationId']))
+  return { ...others, responses: {}, ...(isParsed ? {} : { requestBody }) }
+}
+
+const SCHEMA_REFERENCE = /"#\/components\/schemas\/(?<name>\w+)"/g
+
+/** The schemas that `asking` names, and those that they name. */
+function usedSchemas(asking: unknown, schemas: JsonRecord): JsonRecord {
+  const used: Record<string, unknown> = {}
+  const rest = [asking]
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    for (const { groups } of JSON.stringify(next).matchAll(SCHEMA_REFERENCE)) {
+      const name = groups?.['name'] ?? ''
+      if (name in used) continue
+      used[name] = schemas[name]
+      rest.push(schemas[name])
+    }
+  }
+  return used
 }
 
 /** Whether a value fits its schema in the contract. `Check` words the refusal of a value that does not. */

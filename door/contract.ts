@@ -1,7 +1,7 @@
 // A service's HTTP contract as data: read once at its start from openapi/.
 
 import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { assert } from '../lib/assert.ts'
 import { isJsonRecord } from '../lib/json-record.ts'
 import type { JsonRecord } from '../lib/json-record.ts'
@@ -54,11 +54,17 @@ export function loadContract(name: ContractName): Contract {
   const known = loaded.get(name)
   if (known !== undefined) return known
   const text = readFileSync(new URL(`../openapi/${name}.yaml`, import.meta.url))
-  // Our own file, whose shape test/contract checks against the OpenAPI schema.
-  const document: ContractDocument = parse(text.toString())
+  // By js-yaml, which takes a sixth of the time that the package yaml takes.
+  const document = load(text.toString())
+  assert(isContract(document), `openapi/${name}.yaml is a contract`)
   const contract = { text, document, operations: operationsOf(document) }
   loaded.set(name, contract)
   return contract
+}
+
+/** Our own file: test/contract checks the rest against the schema of OpenAPI. */
+function isContract(parsed: unknown): parsed is ContractDocument {
+  return isJsonRecord(parsed) && isJsonRecord(parsed['paths']) && isJsonRecord(parsed['components'])
 }
 
 function operationsOf(document: ContractDocument): Operation[] {

@@ -8,6 +8,7 @@ import { must } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { isServiceError, messageOf } from '../lib/errors.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
+import type { BytesReply } from '../lib/http/reply.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { readProduct } from '../lib/process/product.ts'
@@ -18,6 +19,7 @@ import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
 import { joinCluster, type Membership } from './cluster/membership.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
+import { untilAnswered } from './cluster/until-answered.ts'
 import {
   advertisedAddresses,
   readClusterFiles,
@@ -56,11 +58,22 @@ import type { PeerHandler, PeerHandlers, PeerNode } from './peer/peer.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 
-/** A start waits so long for etcd and for the tables. */
-const START_MS = 60_000
+const NO_INDEXES = { building: 0, failed: 0, catchingUp: 0, refusing: 0, entriesBehindMax: 0 }
+/** What a node says of itself before it has a store, and after that. */
+const NOT_READY = readinessReply(false, NO_INDEXES)
 
-export function startClusterNode(config: ClusterNodeConfig): Promise<RunningNode> {
-  return Lifecycle.build((life) => buildClusterNode(config, life))
+/**
+ * Resolves when the node serves. Until then its health port answers that it lives and is not ready.
+ *
+ * - A start waits for etcd as long as it takes, and says so in the log. Recovery takes as long as it takes.
+ * - Rejects when somebody refuses: etcd the user, the cluster the node, the system a port or a file.
+ * - When `stop` aborts, the start ends within the time of one call of etcd, and rejects with its reason.
+ */
+export function startClusterNode(
+  config: ClusterNodeConfig,
+  stop: AbortSignal,
+): Promise<RunningNode> {
+  return Lifecycle.build((life) => buildClusterNode(config, life, stop))
 }
 
 /** Handlers that are known one after the other; the node of peers asks for them with each call. */
@@ -70,14 +83,29 @@ class LateHandlers extends Map<number, PeerHandler> {
   }
 }
 
-async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Promise<RunningNode> {
+async function buildClusterNode(
+  config: ClusterNodeConfig,
+  life: Lifecycle,
+  stop: AbortSignal,
+): Promise<RunningNode> {
   const clock = systemClock
   const log = openServerLog(config.logLevel, 'store')
   const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
   const files = await readClusterFiles(config)
-  const base: Base = { config, files, life, clock, log, signal: AbortSignal.timeout(START_MS) }
+  const base: Base = { config, files, life, clock, log, signal: stop }
 
+  const serving: { readiness?: () => BytesReply } = {}
+  const health = await startHealthServer({
+    host: config.host,
+    port: config.healthPort,
+    clock,
+    random: Math.random,
+    readiness: () => serving.readiness?.() ?? NOT_READY,
+    metrics,
+  })
+  life.onClose(() => health.close())
+  log.info('the health port answers', { health: health.url })
   const disk = await openDisk(base)
   const { guard, identity } = disk
   const plane = await openControlPlane(base, disk)
@@ -93,29 +121,21 @@ async function buildClusterNode(config: ClusterNodeConfig, life: Lifecycle): Pro
   const { store, cluster } = opened
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
-  let isStopping = false
-  const health = await startHealthServer({
-    host: config.host,
-    port: config.healthPort,
-    clock,
-    random: Math.random,
-    readiness: () => readinessReply(store.ready() && !isStopping, store.indexCounts()),
-    metrics,
-  })
-  life.onClose(() => health.close())
+  serving.readiness = () => readinessReply(store.ready(), store.indexCounts())
+  life.onClose(() => health.close()) // before the store, whose metrics it shows
   const apiOptions = apiOptionsOf(config, log)
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
   await damage.told // what this node has lost is known before anybody counts on it
   const membership = await join(base, { coordination, identity }, { api, peers: plane.peers })
   damage.membership = membership
-  await opened.finishStart()
+  await untilAnswered(() => opened.finishStart(), base)
   life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
   life.onClose(() => handOver(membership, { led: opened.shards, map }, { clock, log }))
   life.onClose(() => {
-    isStopping = true
+    delete serving.readiness
   })
   log.info('server serves', { api: api.url, health: health.url, peer: plane.peers.port })
   const close = loggedEnd(log, clock, () => life.close())
@@ -133,7 +153,7 @@ interface Base extends Parts {
   readonly config: ClusterNodeConfig
   readonly files: ClusterFiles
   readonly life: Lifecycle
-  /** Ends a start that takes too long. */
+  /** Ends a start that nobody waits for any more. */
   readonly signal: AbortSignal
 }
 
@@ -152,10 +172,10 @@ async function openDisk({ config, life, clock, log }: Base) {
   log.info('server starts', { ...started, cluster, nodeId })
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
-  const local = await openLocalCoordination(config, path, { clock, life })
+  const local = await openLocalCoordination(config, path, { clock, log, life })
   const told = { clock, log, life, nodeId, isAmongOthers: true }
   const hybridClock = await openHybridClock(local, told)
-  const stores = await openStores(directory, clock)
+  const stores = await openStores(directory, { clock, log })
   await directory.allowMarks()
   if (!guard.hasRoomFor(0)) {
     const fields = { freeBytes: guard.freeBytes(), reserveBytes }
@@ -183,7 +203,7 @@ type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 /** The ways to etcd and to the other nodes. */
 async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
   const { config, files, life, clock, log, signal } = base
-  const coordination = await openEtcd(config, files, { clock, nodeId })
+  const coordination = await untilAnswered(() => openEtcd(config, files, { clock, nodeId }), base)
   life.onClose(() => coordination.close())
   const map = await ClusterMap.open({ coordination, clock, log }, signal)
   life.onClose(() => map.close())
@@ -254,16 +274,18 @@ function random64(): string {
 
 /** The node serves its replicas before others can name it as a place for more. */
 async function join(
-  { config, life, clock, log, signal }: Base,
+  base: Base,
   { coordination, identity }: Pick<Disk & ControlPlane, 'coordination' | 'identity'>,
   { api, peers }: { readonly api: { readonly url: string }; readonly peers: PeerNode },
 ): Promise<Membership> {
+  const { config, life, clock, log, signal } = base
   const ports = { api: Number(new URL(api.url).port), peer: peers.port }
   const { cluster, zone } = config
   const { version } = readProduct()
   const description = { zone, addresses: advertisedAddresses(config, ports), version }
   const joining = { coordination, identity, cluster, description, clock, log }
-  const membership = await joinCluster({ ...joining, newClusterId: randomUUID }, signal)
+  const asking = { ...joining, newClusterId: randomUUID }
+  const membership = await untilAnswered(() => joinCluster(asking, signal), base)
   life.onClose(() => membership.close())
   membership.ended.addEventListener('abort', () => {
     endProcess(log, new Error(messageOf(membership.ended.reason)))

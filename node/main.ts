@@ -50,10 +50,10 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
     reserveBytes: config.diskReserveBytes,
     clock,
   })
-  const coordination = await openLocalCoordination(config, directory.path, { clock, life })
+  const coordination = await openLocalCoordination(config, directory.path, { clock, log, life })
   const { id: nodeId } = directory
   const hybridClock = await openHybridClock(coordination, { clock, log, life, nodeId })
-  const stores = await openStores(directory, clock)
+  const stores = await openStores(directory, { clock, log })
   const journal = await openJournal(directory, { clock, log, guard })
   life.onClose(() => journal.close())
 

@@ -86,7 +86,7 @@ export function indexesOf(config: NodeConfig, directory: string) {
 /** The stores of the shards, converted first if the directory is of an earlier format. */
 export async function openStores(
   directory: DataDirectory,
-  clock: Clock,
+  { clock, log }: Pick<ClockParts, 'clock' | 'log'>,
 ): Promise<LevelStoreFactory> {
   const root = path.join(directory.path, 'shards')
   if (directory.formatVersion < 2) {
@@ -97,7 +97,8 @@ export async function openStores(
     // Before anything of the newest format is written: an older program must not read it.
     await directory.markConverted()
   }
-  return LevelStoreFactory.open(root, { clock, ownLog: 'discard' })
+  const onFailure = (error: Error): void => endProcess(log, error)
+  return LevelStoreFactory.open(root, { clock, ownLog: 'discard', onFailure })
 }
 
 interface JournalParts {
@@ -165,11 +166,14 @@ export function watchLoop(
 export async function openLocalCoordination(
   { diskReserveBytes }: NodeConfig,
   directory: string,
-  { clock, life }: Pick<ClockParts, 'clock' | 'life'>,
+  { clock, log, life }: Pick<ClockParts, 'clock' | 'log' | 'life'>,
 ): Promise<Coordination> {
   const reserveBytes = Math.floor(diskReserveBytes / CATALOG_RESERVE_PART)
   const guard = new DiskGuard({ directory, reserveBytes, clock })
-  const store = await LevelKvStore.open(path.join(directory, 'catalog'), { clock, guard })
+  // Without it the clock gives no stamps: a node that lives on would lead its shards and refuse their writes.
+  const onFailure = (error: Error): void => endProcess(log, error)
+  const options = { clock, guard, onFailure }
+  const store = await LevelKvStore.open(path.join(directory, 'catalog'), options)
   life.onClose(() => store.close())
   const coordination = new EmbeddedCoordination(store, clock)
   life.onClose(() => coordination.close())

@@ -43,26 +43,29 @@ const OWNER_ONLY = 0o077
 async function runNode({ config, ...flags }: NodeFlags, context: CliContext): Promise<void> {
   const stop = context.stopSignal()
   await using life = new Lifecycle()
-  const node = await start(flags, context, config)
+  const node = await start(flags, context, { configPath: config, stop })
+  if (node === undefined) return
   life.onClose(() => node.close(reasonOf(stop)))
   const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
   await writeLine(context.terminal.out, JSON.stringify(ready))
   if (!stop.aborted) await once(stop, 'abort')
 }
 
+/** Undefined if the user has ended the start, which may have to wait for etcd. */
 async function start(
   flags: Flags,
   { env }: CliContext,
-  configPath: string | undefined,
-): Promise<RunningNode> {
+  { configPath, stop }: { readonly configPath: string | undefined; readonly stop: AbortSignal },
+): Promise<RunningNode | undefined> {
   const file = await readConfigFile(configPath)
   try {
     const config = parseClusterNodeConfig(env, flags, file)
     // LevelDB asks for modes of its own; only the umask keeps its files from other users.
     process.umask(OWNER_ONLY)
     const { startClusterNode } = await import('../../node/cluster-node.ts')
-    return await startClusterNode(config)
+    return await startClusterNode(config, stop)
   } catch (error) {
+    if (stop.aborted) return undefined
     throw explainStart(error, '--api-port, --health-port and --peer-port')
   }
 }

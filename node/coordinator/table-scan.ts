@@ -32,6 +32,7 @@ export function keyRangeOf({ from, to, inclusiveFrom, exclusiveTo }: ClientRange
   return { start, end }
 }
 
+/** What one scan reads, and until when. */
 export interface ScannedTable {
   readonly table: Pick<OpenTable, 'shards'>
   readonly range: KeyRange

@@ -11,7 +11,13 @@ import type { Options, ValidateFunction } from 'ajv'
 export type Dialect = 'draft-07' | '2020-12'
 
 // Not strict, because clients may use extension keywords of others.
-const OPTIONS: Options = { strict: false, allowUnionTypes: true, logger: false }
+// Not optimized, because that takes longer than so few schemas ever save.
+const OPTIONS: Options = {
+  strict: false,
+  allowUnionTypes: true,
+  logger: false,
+  code: { optimize: false },
+}
 
 /** Compiled at the start, because compiling takes too long for a request. */
 const META_SCHEMAS: Readonly<Record<Dialect, ValidateFunction>> = {

@@ -144,6 +144,9 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     request: IndexRequest<Kind, Name>,
     limits: SearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
+    // The index of a leader that was deposed lacks what its successor has acknowledged.
+    const right = this.replicated?.mayRead()
+    if (right instanceof Promise) await patiently(right, limits)
     return (await this.#keptIndexes().get(index)).search(request, limits)
   }
 

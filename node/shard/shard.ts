@@ -118,9 +118,10 @@ export interface Push {
  *   before the call, whatever clocks gave it. It answers without a promise when it need not ask anybody.
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. A
  *   scan below the collected history is refused with HISTORY_GONE, also after a restart.
- * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. It
- *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
- *   UNAVAILABLE while the index is built for the first time or again.
+ * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. Nobody
+ *   else led the shard when it was asked. It is refused with NOT_FOUND for an unknown index, with
+ *   INVALID_ARGUMENT for one of another kind, and with UNAVAILABLE while the index is built for the first time or
+ *   again.
  * - `waitForIndexes` resolves when everything committed here before the call is searchable in every
  *   index; it rejects with the signal's reason.
  * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.

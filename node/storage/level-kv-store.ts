@@ -52,6 +52,11 @@ export interface LevelOptions {
   readonly guard?: DiskGuard
   /** Hears of each read or write that met damage. It must not throw. */
   readonly onDamage?: (error: ServiceError) => void
+  /**
+   * Hears of a failed write that neither a full disk nor damage explains, such as EIO of a sync: nothing is written
+   * any more until the process starts again. It must not throw.
+   */
+  readonly onFailure?: (error: ServiceError) => void
 }
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>
@@ -64,6 +69,7 @@ export class LevelKvStore implements KvStore {
   readonly #clock: Clock
   readonly #guard: DiskGuard | undefined
   readonly #onDamage: ((error: ServiceError) => void) | undefined
+  readonly #onFailure: ((error: ServiceError) => void) | undefined
   /** The last write. Batches run on a thread pool, where two may overtake each other. */
   #tail: Promise<void> = Promise.resolve()
   readonly #closing = new AbortController()
@@ -80,6 +86,7 @@ export class LevelKvStore implements KvStore {
     this.#clock = options.clock
     this.#guard = options.guard
     this.#onDamage = options.onDamage
+    this.#onFailure = options.onFailure
   }
 
   static async open(directory: string, options: LevelOptions): Promise<LevelKvStore> {
@@ -252,6 +259,8 @@ export class LevelKvStore implements KvStore {
     this.#refusal = failure
     // A device that fails for another reason does not recover. The node must be restarted.
     if (failure.code === 'DISK_FULL') this.#recovering ??= this.#recover()
+    const isDevice = failure.code === 'UNAVAILABLE' && this.#closed === undefined
+    if (isDevice) this.#onFailure?.(failure)
   }
 
   async #recover(): Promise<void> {

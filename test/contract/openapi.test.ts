@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { parse } from 'yaml'
 import { OpenAPISchemaValidator } from 'express-openapi-validator/dist/framework/openapi.schema.validator.js'
 import { OPERATIONS as INFERENCE_OPERATIONS } from '../../inference/api/server/handler-table.ts'
 import { statusByErrorCode } from '../../lib/http/error-status.ts'
@@ -67,6 +68,12 @@ function describeContract(service: Service): void {
   describe(`openapi/${service.contract}.yaml`, () => {
     const ajv = new Ajv2020.default({ strict: false, allErrors: true })
     ajv.addSchema(document, 'contract')
+
+    it('means the same to another parser of YAML 1.2', () => {
+      const { text } = loadContract(service.contract)
+
+      expect(document).to.deep.equal(parse(text.toString()))
+    })
 
     it('is valid OpenAPI', () => {
       const { openapi: version } = document

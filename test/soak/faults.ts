@@ -30,6 +30,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     nodes: { type: 'string', default: '5' },
     'round-seconds': { type: 'string', default: '30' },
+    'think-ms': { type: 'string', default: '60' },
     workloads: { type: 'string' },
     out: { type: 'string' },
   },
@@ -79,7 +80,8 @@ async function playOneCluster(seed: number): Promise<void> {
   const lastsMs = Number(values['round-seconds']) * 1000
   const names = values.workloads?.split(',')
   const workloads = names === undefined ? {} : { workloads: names }
-  const run = new LabRun({ lab, lastsMs, record, ...workloads })
+  const thinkMs = Number(values['think-ms'])
+  const run = new LabRun({ lab, lastsMs, thinkMs, record, ...workloads })
   while (!isOver()) {
     const scenario = scenarios.next().value
     say(`${scenario.id} ${scenario.title}`)

@@ -19,15 +19,18 @@ export interface Refusal {
   readonly refused: string
 }
 
-/** How a node's state may change, and what else each request accepts without a change. */
-const TRANSITIONS: Readonly<Record<NodeRequest['kind'], Partial<Record<NodeState, NodeState>>>> = {
-  drain: { serving: 'draining', draining: 'draining' },
-  undrain: { draining: 'serving', serving: 'serving' },
-  decommission: {
-    serving: 'decommissioned',
-    draining: 'decommissioned',
-    decommissioned: 'decommissioned',
-  },
+/** What a node's state is after each request that was accepted. */
+export const STATE_AFTER: Readonly<Record<NodeRequest['kind'], NodeState>> = {
+  drain: 'draining',
+  undrain: 'serving',
+  decommission: 'decommissioned',
+}
+
+/** In which states a node may be asked for each. What is already so is asked for without a change. */
+const STATES_BEFORE: Readonly<Record<NodeRequest['kind'], readonly NodeState[]>> = {
+  drain: ['serving', 'draining'],
+  undrain: ['serving', 'draining'],
+  decommission: ['serving', 'draining', 'decommissioned'],
 }
 
 /** A wish for a node. Asking again for what is already so is accepted. */
@@ -47,11 +50,10 @@ export function requestOfNode(cluster: StoredNodes, request: NodeRequest): Commi
   const { kind, node: id, operation } = request
   const stored = cluster.nodes.get(id)?.stored
   if (stored === undefined) return { refused: `no node ${id} has joined the cluster` }
-  const state = TRANSITIONS[kind][stored.record.state]
-  if (state === undefined) {
+  if (!STATES_BEFORE[kind].includes(stored.record.state)) {
     return { refused: `${id} is ${stored.record.state}; start it over an empty data directory` }
   }
-  const record: NodeRecord = { ...stored.record, state, operation }
+  const record: NodeRecord = { ...stored.record, state: STATE_AFTER[kind], operation }
   return {
     when: [{ key: nodeKey(id), modRevision: stored.revision }],
     changes: [{ type: 'put', key: nodeKey(id), value: encodeNode(record) }],

@@ -7,7 +7,7 @@ import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { ClusterReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
-import { requestOfNode, type NodeRequest, type Refusal } from '../core/operator-requests.ts'
+import { requestOfNode, STATE_AFTER, type NodeRequest, type Refusal } from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
 import type { Controller } from './controller.ts'
 import type { ControllerPeers } from './controller-calls.ts'
@@ -22,6 +22,9 @@ import {
 /** So long the election of a new controller takes at most, after its predecessor fell silent. */
 const ASK_MS = 15_000
 const RETRY_MS = 200
+/** So long a controller takes to hear of a change at most; then a report may show the time before it. */
+const HEARD_MS = 3000
+const LOOK_MS = 20
 /** Attempts of a wish for a node whose record changes meanwhile. */
 const ATTEMPTS_MAX = 10
 const SIZES_MS = 30_000
@@ -42,8 +45,8 @@ export interface ClusterAdminOptions {
 
 /**
  * Contract:
- * - Requests resolve with undefined when their change is stored, and with a refusal when nothing has changed.
- *   What follows from them takes its time, and `report` shows it.
+ * - Requests resolve with undefined when their change is stored and reports show it, and with a refusal when
+ *   nothing has changed. What follows from them takes its time, and `report` shows it.
  * - They reject with UNAVAILABLE if neither the store nor a controller answers in time; then the outcome is
  *   unknown or nothing happened, and asking again is harmless.
  * - `controller` and `problem` answer at once, with what is known.
@@ -93,6 +96,7 @@ export class ClusterAdmin {
     const operation = this.#with.newOperation()
     for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
       const refusal = await this.#tryNode({ ...request, operation })
+      if (refusal === undefined) await this.#heard(request)
       if (refusal !== 'changed') return refusal
     }
     throw new ServiceError('UNAVAILABLE', `the record of ${request.node} changes all the time`)
@@ -135,6 +139,21 @@ export class ClusterAdmin {
     if ('refused' in commit) return commit
     const outcome = await coordination.commit(commit)
     return outcome.kind === 'committed' ? undefined : 'changed'
+  }
+
+  /** The controller hears of the commit by its watch, a moment later. */
+  async #heard({ kind, node }: Pick<NodeRequest, 'kind' | 'node'>): Promise<void> {
+    const { clock } = this.#with
+    const untilMs = clock.monotonicMs() + HEARD_MS
+    while (clock.monotonicMs() < untilMs) {
+      try {
+        const { nodes } = await this.report()
+        if (nodes.some(({ id, state }) => id === node && state === STATE_AFTER[kind])) return
+      } catch {
+        return // the change is stored, though no controller reports it now
+      }
+      await clock.sleep(LOOK_MS)
+    }
   }
 
   async #request(request: ControllerRequest): Promise<Refusal | undefined> {

@@ -36,6 +36,8 @@ export interface ReplicaPeersOptions {
   /** The way to a node; undefined while nobody knows its address. */
   readonly linkTo: (node: NodeId) => PeerLink | undefined
   readonly log: Log
+  /** Long messages that wait to be sent, all together. Default: 256 MiB. */
+  readonly waitingBytesMax?: number
 }
 
 /** Where messages of other nodes go. Resolves when the next one of the same node may come. */
@@ -67,7 +69,8 @@ export class ReplicaPeers implements ReplicaNetwork, BeatNetwork {
     const waiting = this.#waiting.get(lane)
     const isLong = message.length > MESSAGE_BYTES_MAX
     if (waiting === undefined && !isLong) return this.#send(to, message)
-    if (this.#waitingBytes + message.length > LONG_BYTES_MAX) return
+    const { waitingBytesMax = LONG_BYTES_MAX } = this.#with
+    if (this.#waitingBytes + message.length > waitingBytesMax) return
     this.#waitingBytes += message.length
     if (waiting !== undefined) return void waiting.push(message)
     const queue = [message]

@@ -91,6 +91,11 @@ export class ClusterLab implements AsyncDisposable {
     return this.nodes.reduce((sum, { kills }) => sum + kills, 0)
   }
 
+  /** Those of them that met a node which served. */
+  get servingKills(): number {
+    return this.nodes.reduce((sum, { servingKills }) => sum + servingKills, 0)
+  }
+
   pick<Item>(items: readonly Item[]): Item {
     return must(items[Math.floor(this.random() * items.length)], 'an item')
   }
@@ -114,13 +119,13 @@ export class ClusterLab implements AsyncDisposable {
     const { running } = this
     if (running.length === 0) {
       await systemClock.sleep(POLL_MS)
-      return { kind: 'unknown', why: 'no node runs' }
+      return { kind: 'unknown', isSilent: true, why: 'no node runs' }
     }
     return this.askOf(this.pick(running), request)
   }
 
   async askOf({ api }: LabNode, request: LabRequest): Promise<LabAnswer> {
-    if (api === undefined) return { kind: 'unknown', why: 'the node does not run' }
+    if (api === undefined) return { kind: 'unknown', isSilent: true, why: 'the node does not run' }
     return this.client.ask(api, request)
   }
 

@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { must } from '../../../lib/assert.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { systemClock } from '../../../lib/clock.ts'
 import { failing, type SyscallFault } from '../processes/syscall-faults.ts'
 import {
   killedStart,
@@ -15,7 +15,8 @@ import {
 import type { Machine } from './lab-network.ts'
 
 const PEER_PORT = 7400
-const STARTS_MAX = 3
+/** A start that recovers much and waits for etcd on a busy machine takes minutes; one that takes longer is stuck. */
+const START_LIMIT_MS = 600_000
 /** Sources that were compiled once: a start takes half the time. Processes that end in order write it. */
 const COMPILED = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'quarry-lab-compiled') }
 
@@ -47,6 +48,7 @@ export class LabNode {
   /** What it wrote before it ended last. */
   lastLog = ''
   kills = 0
+  servingKills = 0
 
   constructor(name: string, machine: Machine, options: LabNodeOptions) {
     this.name = name
@@ -84,20 +86,15 @@ export class LabNode {
     return JSON.parse(await readFile(path.join(this.dataDir, 'format.json'), 'utf8')).id
   }
 
-  /** A start that waited for etcd in vain is repeated, as a supervisor of processes does. */
+  /** Resolves when it serves. */
   async start(options: StartOptions = {}): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#startOnce(options)
-      } catch (error) {
-        const isLate = messageOf(error).includes('etcd does not answer')
-        if (attempt >= STARTS_MAX || !isLate) throw error
-      }
-    }
-  }
-
-  async #startOnce(options: StartOptions): Promise<void> {
-    const started = await StoreProcess.start(this.#storeOptions(options))
+    const over = new AbortController()
+    const late = systemClock.sleep(START_LIMIT_MS, over.signal).then(() => {
+      throw new Error(`${this.name} does not serve after ${START_LIMIT_MS} ms`)
+    })
+    late.catch(() => undefined) // it started
+    const starting = StoreProcess.start(this.#storeOptions(options))
+    const started = await Promise.race([starting, late]).finally(() => over.abort())
     this.#process = started
     void started.ended.then((ending) => this.#ended(started, ending))
   }
@@ -114,6 +111,7 @@ export class LabNode {
     const { isRunning } = this
     if (!isRunning) return
     this.kills += 1
+    this.servingKills += 1
     await this.process.kill()
   }
 

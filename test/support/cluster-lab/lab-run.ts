@@ -14,7 +14,7 @@ import { SetWorkload } from './workloads/set-workload.ts'
 import { insist, type Workload, type WorkloadWorld } from './workloads/workload.ts'
 
 const POLL_MS = 50
-const THINK_MS_MAX = 60
+const THINK_MS = 60
 const HEALED_LIMIT_MS = 120_000
 
 const WORKLOADS: Readonly<Record<string, new (world: WorkloadWorld) => Workload>> = {
@@ -31,6 +31,8 @@ export interface LabRunOptions {
   readonly lastsMs: number
   /** Names of workloads; all by default. */
   readonly workloads?: readonly string[]
+  /** The longest pause of a client between two operations. Default: THINK_MS. */
+  readonly thinkMs?: number
   /** Takes events of the history, each a plain object. */
   readonly record: (event: object) => void
 }
@@ -40,6 +42,8 @@ export interface Round {
   readonly id: string
   readonly tookMs: number
   readonly kills: number
+  /** Those of the kills that met a node which served; the others met a start. */
+  readonly servingKills: number
   readonly acknowledged: number
   readonly outcomes: Readonly<Record<'ok' | 'fail' | 'unknown', number>>
   /** The longest time without one acknowledgement in the whole cluster. */
@@ -60,7 +64,12 @@ export class LabRun {
   async round(scenario: Scenario): Promise<Round> {
     const { lab, record } = this.#options
     const number = ++this.#rounds
-    const began = { ms: systemClock.monotonicMs(), kills: lab.kills, ...lab.client.outcomes }
+    const began = {
+      ms: systemClock.monotonicMs(),
+      kills: lab.kills,
+      serving: lab.servingKills,
+      ...lab.client.outcomes,
+    }
     record({ event: 'round', number, scenario: scenario.id, title: scenario.title })
     const found: Violation[] = []
     const play = new Play(this.#options, number, found)
@@ -79,6 +88,7 @@ export class LabRun {
       id: scenario.id,
       tookMs: systemClock.monotonicMs() - began.ms,
       kills: lab.kills - began.kills,
+      servingKills: lab.servingKills - began.serving,
       acknowledged: play.acknowledged,
       outcomes: {
         ok: ok - began.ok,
@@ -165,10 +175,11 @@ class Play {
   }
 
   #clientsOf(workload: Workload): readonly Promise<void>[] {
+    const { lab, thinkMs = THINK_MS } = this.#options
     return Array.from({ length: workload.clients }, async (_, client) => {
       while (!this.#over.signal.aborted) {
         await workload.step(client)
-        await systemClock.sleep(this.#options.lab.between(1, THINK_MS_MAX))
+        await systemClock.sleep(lab.between(1, thinkMs))
       }
     })
   }

@@ -6,8 +6,8 @@ export function tableOf(rounds: readonly Round[]): string {
   const rows = [...byId].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
   const lines = rows.map(([id, own]) => rowOf(id, own))
   const head = [
-    '| Scenario | Rounds | Seconds | Kills | Acknowledged | Requests ok / refused / unknown | Longest stall (s) | Broken promises |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- |',
+    '| Scenario | Rounds | Seconds | Kills | Of nodes that served | Acknowledged | Requests ok / refused / unknown | Longest stall (s) | Broken promises |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
   ]
   return [...head, ...lines, rowOf('all', rounds), ''].join('\n')
 }
@@ -26,6 +26,7 @@ function rowOf(id: string, rounds: readonly Round[]): string {
     rounds.length,
     Math.round(sum(({ tookMs }) => tookMs) / 1000),
     sum(({ kills }) => kills),
+    sum(({ servingKills }) => servingKills),
     sum(({ acknowledged }) => acknowledged),
     `${ok} / ${fail} / ${unknown}`,
     (stallMs / 1000).toFixed(1),

@@ -15,6 +15,8 @@ export class TestNode {
   readonly dataDir: string
   readonly #command: readonly string[]
   process: StoreProcess | undefined
+  /** How it ended without being told to. */
+  fall: Ending | undefined
 
   constructor(name: string, dataDir: string, command: readonly string[]) {
     this.name = name
@@ -29,7 +31,13 @@ export class TestNode {
 
   async start(): Promise<void> {
     const { dataDir } = this
-    this.process = await StoreProcess.start({ dataDir, command: this.#command })
+    const process = await StoreProcess.start({ dataDir, command: this.#command })
+    this.process = process
+    void process.ended.then((ending) => {
+      if (this.process !== process) return
+      this.process = undefined
+      this.fall = ending
+    })
   }
 
   /** SIGKILL. */
@@ -62,13 +70,14 @@ export class TestNode {
 /** Three nodes by default. Disposing it kills all processes and removes all directories. */
 export class NodeProcesses implements AsyncDisposable {
   readonly etcd: EtcdCluster
-  readonly nodes: readonly TestNode[]
+  readonly #nodes: TestNode[] = []
   readonly #directory: string
+  readonly #command: readonly string[]
 
-  private constructor(etcd: EtcdCluster, nodes: readonly TestNode[], directory: string) {
+  private constructor(etcd: EtcdCluster, directory: string, command: readonly string[]) {
     this.etcd = etcd
-    this.nodes = nodes
     this.#directory = directory
+    this.#command = command
   }
 
   static async start(count = 3): Promise<NodeProcesses> {
@@ -79,12 +88,9 @@ export class NodeProcesses implements AsyncDisposable {
     const joins = ['--cluster', 'test', '--etcd', etcd.endpoints.join(',')]
     const proves = ['--cluster-secret-file', secret, '--peer-port', '0']
     const command = ['node', ...joins, ...proves, '--log-level', 'info']
-    const nodes = Array.from({ length: count }, (_, i) => {
-      return new TestNode(`n${i + 1}`, path.join(directory, `n${i + 1}`), command)
-    })
-    const cluster = new NodeProcesses(etcd, nodes, directory)
+    const cluster = new NodeProcesses(etcd, directory, command)
     try {
-      await Promise.all(nodes.map((node) => node.start()))
+      await cluster.add(count)
       return cluster
     } catch (error) {
       await cluster[Symbol.asyncDispose]()
@@ -92,13 +98,29 @@ export class NodeProcesses implements AsyncDisposable {
     }
   }
 
+  /** All nodes, in the order in which they were added. */
+  get nodes(): readonly TestNode[] {
+    return this.#nodes
+  }
+
+  /** Starts so many new nodes at once, and resolves when all of them serve. */
+  async add(count: number): Promise<readonly TestNode[]> {
+    const added = Array.from({ length: count }, (_, i) => {
+      const name = `n${this.#nodes.length + i + 1}`
+      return new TestNode(name, path.join(this.#directory, name), this.#command)
+    })
+    this.#nodes.push(...added)
+    await Promise.all(added.map((node) => node.start()))
+    return added
+  }
+
   /** The nodes that run. */
   get running(): readonly TestNode[] {
-    return this.nodes.filter(({ process }) => process !== undefined)
+    return this.#nodes.filter(({ process }) => process !== undefined)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.kill()))
+    await Promise.all(this.#nodes.map((node) => node.kill()))
     await this.etcd[Symbol.asyncDispose]()
     await rm(this.#directory, { recursive: true, force: true })
   }

@@ -135,8 +135,9 @@ export interface paths {
          *     yourself in `split_keys`: the keys at which a new shard begins.
          *
          *     A cluster keeps three replicas of each shard by default, on different nodes, and a write waits
-         *     until all that are in sync have it on disk, two at least. `replication_factor` and `min_in_sync`
-         *     change these numbers for the table. In swarm mode there is one replica.
+         *     until all that are in sync have it on disk, two at least (one while the cluster has only one
+         *     node). `replication_factor` and `min_in_sync` change these numbers for the table, and are then
+         *     kept whatever nodes there are. In swarm mode there is one replica.
          */
         readonly post: operations["createTable"];
         /**

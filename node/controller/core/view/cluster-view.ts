@@ -16,7 +16,7 @@ export interface TableReplication {
   readonly minInSync: number
 }
 
-/** For tables that ask for nothing. */
+/** For tables that ask for nothing, in a cluster that has at least so many nodes. */
 export const DEFAULT_REPLICATION: TableReplication = { replicationFactor: 3, minInSync: 2 }
 
 /** Nodes, shards and tables as observed, with what is planned. */
@@ -28,6 +28,7 @@ export class ClusterView {
   /** Shards for which something may have to be done. */
   readonly #touched = new Set<ShardView>()
   #zones = new Map<string, number>()
+  #members = 0
   moves = 0
   movingBytes = 0
   /** Grows with each change that balancing may depend on. */
@@ -67,8 +68,14 @@ export class ClusterView {
     return shard
   }
 
+  /**
+   * A table that asks for nothing takes writes in a cluster that never had more than one node. Nodes that are away
+   * or lost still count, until they are decommissioned: the loss of nodes must not lower a minimum.
+   */
   replicationOf({ tableId }: ShardView): TableReplication {
-    return this.#tables.get(tableId) ?? DEFAULT_REPLICATION
+    const { replicationFactor, minInSync } = DEFAULT_REPLICATION
+    const minimum = Math.min(minInSync, Math.max(1, this.#members))
+    return this.#tables.get(tableId) ?? { replicationFactor, minInSync: minimum }
   }
 
   setReplication(tableId: string, wanted: TableReplication | undefined): void {
@@ -100,9 +107,12 @@ export class ClusterView {
   }
 
   /** A node's record or registration is another one: its shards' leaders may have to change. */
-  nodeChanged(node: NodeView): void {
+  nodeChanged(node: NodeView, nowMs: number): void {
     for (const shard of node.replicas) this.touch(shard)
     this.version += 1
+    this.#recountMembers()
+    // Not at the next plan: a report before it would show the new state and the old condition.
+    if (node.assess(nowMs, this.settings)) this.#recountZones()
   }
 
   /** How many settled nodes of the zone take replicas. */
@@ -118,6 +128,15 @@ export class ClusterView {
     const { movesMax, moveBytesMax } = this.settings
     const fits = this.moves === 0 || this.movingBytes + bytes <= moveBytesMax
     return this.moves < movesMax && fits
+  }
+
+  #recountMembers(): void {
+    const members = [...this.nodes.values()].filter(({ isMember }) => isMember).length
+    const isOther = members !== this.#members
+    this.#members = members
+    if (isOther && members <= DEFAULT_REPLICATION.minInSync) {
+      for (const shard of this.shards.values()) this.touch(shard)
+    }
   }
 
   #recountZones(): void {

@@ -61,6 +61,11 @@ export class NodeView {
     return this.replicas.size - this.outgoing
   }
 
+  /** It joined, and was not sent away for good. */
+  get isMember(): boolean {
+    return this.stored !== undefined && this.stored.record.state !== 'decommissioned'
+  }
+
   get isLive(): boolean {
     return this.live !== undefined
   }

@@ -85,7 +85,7 @@ function observeNode(cluster: ClusterView, observed: Of<'node'>, nowMs: number):
   if (revision < node.storedSeen) return
   node.storedSeen = revision
   node.stored = record === undefined ? undefined : { record, revision }
-  cluster.nodeChanged(node)
+  cluster.nodeChanged(node, nowMs)
 }
 
 function observeLive(cluster: ClusterView, observed: Of<'live'>, nowMs: number): undefined {
@@ -96,7 +96,7 @@ function observeLive(cluster: ClusterView, observed: Of<'live'>, nowMs: number):
   // Another life begins anew: it has to stay for a while before it is trusted.
   if (record?.incarnation !== node.live?.record.incarnation) node.sinceMs = nowMs
   node.live = record === undefined ? undefined : { record, revision }
-  cluster.nodeChanged(node)
+  cluster.nodeChanged(node, nowMs)
 }
 
 function observeCatalog(

@@ -1,7 +1,7 @@
 // F9, F10, F11 and a part of F16: what may go wrong with a node's disk, and with its limits.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../../../lib/errors.ts'
@@ -13,8 +13,10 @@ const run = promisify(execFile)
 const REPAIRED_LIMIT_MS = 120_000
 const DISK_BYTES = 768 * 1024 * 1024
 const RESERVE_BYTES = 32 * 1024 * 1024
-const ENDED_LIMIT_MS = 60_000
+const ENDED_LIMIT_MS = 120_000
 const POLL_MS = 200
+/** What a node of F16 may open beside what it has open: it takes some connections, and no more. */
+const FILES_LEFT = 4
 
 export const DISKS: readonly Scenario[] = [
   {
@@ -52,10 +54,9 @@ export const DISKS: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title: 'a node may open 256 files',
+    title: 'a node that runs may open few more files than it has open',
     holds: 'the others serve; it is well with the usual limit',
     run: fewFiles,
-    undo: killAltered,
   },
 ]
 
@@ -121,9 +122,11 @@ async function filesOf(directory: string): Promise<readonly string[]> {
   const files = entries.filter((entry) => entry.isFile())
   const named = files.map(({ parentPath, name }) => path.join(parentPath, name))
   const sizes = await Promise.all(named.map((file) => stat(file)))
-  // Identity and locks of the directory are not data: a wrong id is another node.
+  // Identity and locks of the directory are not data: a wrong id is another node. LevelDB's LOG is for people.
   return named.filter((file, i) => {
-    return (sizes[i]?.size ?? 0) > 0 && !/(?:format|node)\.json$|LOCK$|lock$/.test(file)
+    return (
+      (sizes[i]?.size ?? 0) > 0 && !/(?:format|node)\.json$|LOCK$|lock$|LOG(?:\.old)?$/.test(file)
+    )
   })
 }
 
@@ -176,25 +179,34 @@ async function leaveSmallDisk(stage: Stage): Promise<void> {
   await rename(kept(node), node.dataDir)
 }
 
-/** Each thread's syncs, by strace. */
-function underStrace(injected: string): readonly string[] {
+/** Syncs by strace, which counts those of each thread for itself. */
+function underStrace(injected: string, trace = '/dev/null'): readonly string[] {
   const calls = 'fdatasync,fsync'
   const inject = `inject=${calls}:${injected}`
-  const traced = ['-e', `trace=${calls}`, '-e', inject, '-o', '/dev/null', '--']
+  const traced = ['-e', `trace=${calls}`, '-e', inject, '-o', trace, '--']
   return ['strace', '-f', '--seccomp-bpf', ...traced]
 }
 
 async function failingSyncs(stage: Stage): Promise<void> {
-  const node = await restartedUnder(stage, underStrace('error=EIO:when=60+'))
-  for (let waitedMs = 0; node.isRunning; waitedMs += POLL_MS) {
-    if (waitedMs > ENDED_LIMIT_MS) {
-      stage.finding('F11', `${node.name} lives on after failed syncs`)
-      break
-    }
+  const trace = path.join(stage.lab.directory, 'failing-syncs')
+  const node = await restartedUnder(stage, underStrace('error=EIO:when=15+', trace))
+  const hasFailed = async (): Promise<boolean> =>
+    (await readFile(trace, 'utf8')).includes('(INJECTED)')
+  if (!(await comesTrue(hasFailed))) throw new Error(`no sync of ${node.name} has failed`)
+  stage.note(`a sync of ${node.name} has failed`)
+  const hasEnded = await comesTrue(async () => !node.isRunning)
+  if (hasEnded) stage.note(`${node.name} has ended`)
+  else stage.finding('F11', `${node.name} lives on after failed syncs: ${node.log.slice(-1500)}`)
+  await stage.progress(FAILOVER_LIMIT_MS)
+}
+
+/** Whether it is so within ENDED_LIMIT_MS. */
+async function comesTrue(condition: () => Promise<boolean>): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < ENDED_LIMIT_MS; waitedMs += POLL_MS) {
+    if (await condition()) return true
     await pauseFor(POLL_MS)
   }
-  stage.note(`${node.name} has ended`)
-  await stage.progress(FAILOVER_LIMIT_MS)
+  return false
 }
 
 async function slowSyncs(stage: Stage): Promise<void> {
@@ -204,9 +216,33 @@ async function slowSyncs(stage: Stage): Promise<void> {
 }
 
 async function fewFiles(stage: Stage): Promise<void> {
-  await restartedUnder(stage, ['prlimit', '--nofile=256:256'])
+  const node = await stage.lab.leader()
+  const { pid } = node.process
+  const opened = (await readdir(`/proc/${pid}/fd`)).length
+  const usual = await softLimitOfFiles(pid)
+  const few = opened + FILES_LEFT
+  await limitFiles(pid, few)
+  stage.note(`${node.name} has ${opened} files open, and may have ${few}`)
   await pauseFor(stage.lastsMs)
   await stage.progress(FAILOVER_LIMIT_MS)
+  if (node.isRunning) await limitFiles(pid, usual)
+  else stage.note(`${node.name} has ended: ${node.log.slice(-1500)}`)
+}
+
+async function limitFiles(pid: number, soft: number): Promise<void> {
+  await run('prlimit', ['--pid', String(pid), `--nofile=${soft}:`])
+}
+
+async function softLimitOfFiles(pid: number): Promise<number> {
+  const { stdout } = await run('prlimit', [
+    '--pid',
+    String(pid),
+    '--nofile',
+    '-o',
+    'SOFT',
+    '--noheadings',
+  ])
+  return Number(stdout)
 }
 
 async function restartedUnder(stage: Stage, under: readonly string[]): Promise<LabNode> {

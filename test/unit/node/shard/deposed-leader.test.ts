@@ -18,6 +18,17 @@ import { putOp, withMethods } from '../../../support/worlds/shard-world.ts'
 const KEY = Buffer.from('k')
 const ANCHOR = { tableId: 't', key: KEY }
 const AHEAD_MS = 400
+const conditions = {
+  query: undefined,
+  filter: undefined,
+  exclusion: undefined,
+  keyPrefix: undefined,
+}
+const STATISTICS_ASKED = {
+  kind: 'text',
+  question: 'statistics',
+  request: { conditions },
+} as const
 const NO_COMMIT_BELOW = { commitAtLeast: TIMESTAMP_ZERO }
 
 function newId(world: ReplicatedWorld): TransactionId {
@@ -82,6 +93,25 @@ describe('a leader that was deposed', () => {
     const written = await world.when(next.shard.write({ checks: [], ops, ttl: undefined }))
 
     expect(written.kind === 'written' && written.version > shown).to.equal(true)
+  })
+
+  it('does not search: its index lacks what its successor has acknowledged', async () => {
+    await using world = await ReplicatedWorld.open()
+    const [old, next] = [await openAtFirst(world), world.node('n2')]
+    world.isLost = (from, to) => from === 'n1' || to === 'n1'
+    world.isDeaf = (node) => node === 'n1'
+    world.control.isAway = true
+    const { configuration } = world.control
+    const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
+    world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+    await world.until(() => next.isServing)
+    expect(old.isServing).to.equal(true)
+    const { signal } = new AbortController()
+    const limits = { signal, deadlineMs: Infinity }
+
+    const answer = errorOf(() => old.shard.search('text', STATISTICS_ASKED, limits))
+
+    expect(await world.when(answer)).to.include({ code: 'NOT_LEADER' })
   })
 
   it('does not say that a transaction is pending which its successor has committed', async () => {

@@ -63,6 +63,27 @@ describe('LevelKvStore', () => {
     expect(await readFile(path.join(directory, '000003.log'), 'utf8')).to.equal('written')
   })
 
+  it('tells of a device that fails a write, and writes nothing more', async () => {
+    const told: unknown[] = []
+    const directory = nextDirectory()
+    const options = { clock: systemClock, writeBufferBytes: 64 * 1024 }
+    await using store = await LevelKvStore.open(directory, {
+      ...options,
+      onFailure: ({ code }) => told.push(code),
+    })
+    await rm(directory, { recursive: true })
+    const large = put('a', 'x'.repeat(128 * 1024))
+
+    // The first fills LevelDB's log, so the second needs a new one.
+    await store.write([large], { sync: false })
+    const failed = await errorOf(() => store.write([large], { sync: false }))
+    const refused = await errorOf(() => store.write([put('b', '1')], { sync: false }))
+
+    expect(told).to.deep.equal(['UNAVAILABLE'])
+    expect(failed).to.include({ code: 'UNAVAILABLE' })
+    expect(refused).to.include({ code: 'UNAVAILABLE' })
+  })
+
   it('asks the guard before each write, and writes nothing when it refuses', async () => {
     let bavail = 0
     const guard = new DiskGuard({

@@ -157,6 +157,28 @@ describe('ControllerCore', () => {
     expect(reportCluster(core.cluster).troubles.leaderless).to.equal(1)
   })
 
+  it('lets one node take the writes of a table that asks for nothing, until there are two', () => {
+    const core = controllerOf(['n1'])
+    core.observe({ kind: 'catalog', path: PATH, entry: CATALOG }, 0)
+
+    expect(configurationIn(core, 0)?.minInSync).to.equal(1)
+
+    shardOn(core, ['n1', 'n2'], { minInSync: 1 })
+    setState(core, 'n2', { state: 'serving' })
+    register(core, 'n2')
+    expect(configurationIn(core, LATER_MS)?.minInSync).to.equal(2)
+  })
+
+  it('lowers no minimum because nodes are lost, only because they were decommissioned', () => {
+    const core = controllerOf(['n1', 'n2'])
+    shardOn(core, ['n1'])
+    core.observe({ kind: 'live', id: 'n2', record: undefined, revision: 16 }, 0)
+    expect(configurationIn(core, LATER_MS * LATER_MS)).to.equal(undefined)
+
+    setState(core, 'n2', { state: 'decommissioned', revision: 17 })
+    expect(configurationIn(core, LATER_MS * LATER_MS)?.minInSync).to.equal(1)
+  })
+
   it('ignores what is older than what it knows', () => {
     const core = controllerOf(['n1', 'n2', 'n3'])
     shardOn(core, ['n1', 'n2', 'n3'])

@@ -141,10 +141,14 @@ describe('ClusterAdmin', () => {
       undefined,
     )
     await passTimeUntil(clock, () => victim.load.holds === 0)
-    expect(await during(admin.requestOfNode({ kind: 'undrain', node: victim.id }))).to.equal(
-      undefined,
+    const shown = during(
+      admin.requestOfNode({ kind: 'undrain', node: victim.id }).then(() => admin.report()),
     )
 
+    expect((await shown).nodes.find(({ id }) => id === victim.id)).to.include({
+      state: 'serving',
+      condition: 'serving',
+    })
     await passTimeUntil(clock, () => members[0]!.node.map.node(victim.id)?.state === 'serving')
   })
 
@@ -154,7 +158,8 @@ describe('ClusterAdmin', () => {
     expect(await admin.requestOfNode({ kind: 'drain', node: 'n9' })).to.deep.equal({
       refused: 'no node n9 has joined the cluster',
     })
-    expect(await admin.requestOfNode({ kind: 'decommission', node: 'n4' })).to.equal(undefined)
+    const gone = during(admin.requestOfNode({ kind: 'decommission', node: 'n4' }))
+    expect(await gone).to.equal(undefined)
     expect(await admin.requestOfNode({ kind: 'undrain', node: 'n4' })).to.have.property('refused')
   })
 

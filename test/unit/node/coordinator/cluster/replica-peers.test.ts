@@ -33,7 +33,7 @@ interface Arrived {
   readonly bytes: number
 }
 
-async function openPair() {
+async function openPair(bounds: { readonly waitingBytesMax?: number } = {}) {
   const world = openTcpWorld()
   const arrived: Arrived[] = []
   const receive = async (from: string, message: Buffer): Promise<void> => {
@@ -48,6 +48,7 @@ async function openPair() {
   const peers = new ReplicaPeers({
     linkTo: (node) => (node === 'b' ? link : undefined),
     log: silentLog,
+    ...bounds,
   })
   // The first message connects the lane and is lost meanwhile.
   await world.until(() => {
@@ -92,11 +93,11 @@ describe('messages of replicas between nodes', () => {
   })
 
   it('are lost if nobody knows the way or too much waits, and later ones arrive', async () => {
-    await using pair = await openPair()
+    await using pair = await openPair({ waitingBytesMax: 13 * MIB })
     const { world, peers, epochs } = pair
 
     peers.send('unknown', append(1, 10))
-    for (let epoch = 2; epoch < 7; epoch++) peers.send('b', append(epoch, 60 * MIB))
+    for (let epoch = 2; epoch < 7; epoch++) peers.send('b', append(epoch, 3 * MIB))
 
     await world.until(() => epochs().length === 4)
     peers.send('b', append(7, 10))
