@@ -45,7 +45,10 @@ export class EmbeddedCoordination implements Coordination {
   #published: number
   #tail: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  /** The write of a commit that changes leased keys, while it is under way. */
+  /**
+   * The write of a commit that changes leased keys, while it is under way. Readers look again after each wait and
+   * read in the same turn, because the next such write may begin in any turn between (E4).
+   */
   #mixedWrite: Promise<unknown> | undefined
 
   /** Owns `store` from here on: `close` closes it. `clock` measures the leases. */
@@ -64,13 +67,13 @@ export class EmbeddedCoordination implements Coordination {
   async get(key: string): Promise<CoordinationEntry | undefined> {
     this.#assertOpen()
     checkKey(key)
-    await this.#mixedWrite
+    while (this.#mixedWrite !== undefined) await this.#mixedWrite
     return this.#entries.read(key)
   }
 
   async list(prefix: string): Promise<CoordinationListing> {
     this.#assertOpen()
-    await this.#mixedWrite
+    while (this.#mixedWrite !== undefined) await this.#mixedWrite
     return this.#entries.list(prefix)
   }
 

@@ -5,7 +5,7 @@ import { withoutRealTime } from '../support/simulation/banned-time.ts'
 import { simulateCluster } from '../support/simulation/cluster/cluster-simulation.ts'
 
 /** `QUARRY_SIMULATION_SEEDS=100000` for a long run. */
-const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 12)
+const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 200)
 const FIRST_SEED = Number(process.env['QUARRY_SIMULATION_FIRST'] ?? 1)
 
 async function simulate(seed: number): Promise<number> {
@@ -22,7 +22,7 @@ async function simulate(seed: number): Promise<number> {
 describe('a simulated cluster', () => {
   it('D0: does the same for the same seed, and touches no real clock or timer', async function () {
     this.timeout(120_000)
-    const options = { seed: FIRST_SEED, troubleMs: 3000 }
+    const options = { seed: FIRST_SEED, rounds: 2 }
     const first = await simulateCluster(options)
 
     const touched = await withoutRealTime(async () => {

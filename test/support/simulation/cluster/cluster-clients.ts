@@ -3,7 +3,9 @@
 import { must } from '../../../../lib/assert.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
 import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
-import type { OpenOperation } from '../../checkers/client-history.ts'
+import type { TableWrites } from '../../../../node/document/writes.ts'
+import type { ClientHistory, OpenOperation } from '../../checkers/client-history.ts'
+import type { CounterAnswer, CounterCall } from '../../checkers/counter-checker.ts'
 import {
   documentOf,
   fieldOf,
@@ -13,21 +15,17 @@ import {
   WRITE,
   writesOf,
 } from '../../servers/swarm-harness.ts'
+import { Dice } from '../dice.ts'
 import type { VirtualTime } from '../virtual-time.ts'
-import {
-  ACCOUNTS,
-  CELLS,
-  FIRST_BALANCE,
-  REGISTERS,
-  SHARD_PREFIXES,
-  type CellRead,
-  type CellTransaction,
-  type ClusterHistory,
-} from './cluster-history.ts'
+import type { CellRead, CellTransaction, ClusterHistory } from './cluster-history.ts'
+import { FIRST_BALANCE, type ClusterKeys } from './cluster-keys.ts'
+import type { OperationKind, PlannedOperation } from './cluster-plan.ts'
 import type { SimulatedNode } from './simulated-node.ts'
 
 export const TABLE = 'library'
 const PATIENCE_MS = 15_000
+/** How often a write under an idempotency key is sent. */
+const ATTEMPTS_MAX = 4
 
 /** How a call of a store ended for its client. */
 export type Told<Answer> =
@@ -41,6 +39,7 @@ const REFUSALS = ['NOT_LEADER', 'OVERLOADED', 'CONFLICT', 'DISK_FULL', 'NOT_FOUN
 export interface ClientSurroundings {
   readonly time: VirtualTime
   readonly history: ClusterHistory
+  readonly keys: ClusterKeys
   /** Those that serve. */
   nodes(): readonly SimulatedNode[]
   note(event: string): void
@@ -74,6 +73,12 @@ export async function askNode<Answer>(
   return Promise.race([asked(), life.over.promise.then(() => unknown), patience])
 }
 
+/** An operation that goes to a node, with dice of its own. */
+interface Asking {
+  readonly node: SimulatedNode
+  readonly dice: Dice
+}
+
 export class ClusterClient {
   readonly #name: string
   readonly #in: ClientSurroundings
@@ -84,71 +89,96 @@ export class ClusterClient {
     this.#in = surroundings
   }
 
-  /** One operation. */
-  async step(): Promise<void> {
-    const { time } = this.#in
-    const node = time.pick(this.#in.nodes())
-    if (node === undefined) return
-    const dice = time.random()
-    if (dice < 0.2) await this.#writeRegister(node)
-    else if (dice < 0.45) await this.#readRegister(node)
-    else if (dice < 0.55) await this.#add(node)
-    else if (dice < 0.62) await this.readAll(node)
-    else if (dice < 0.78) await this.#transfer(node)
-    else if (dice < 0.93) await this.#transact(node)
-    else await this.#writeBlindly(node)
+  /** One operation, at any node that serves. */
+  async perform({ kind, seed }: Pick<PlannedOperation, 'kind' | 'seed'>): Promise<void> {
+    const dice = Dice.of(seed)
+    const node = dice.pick(this.#in.nodes())
+    if (node !== undefined) await this.#does[kind]({ node, dice })
   }
 
-  /** One scan sees the set, the bank and all cells at one moment. */
+  readonly #does: Record<OperationKind, (asking: Asking) => Promise<unknown>> = {
+    write: (asking) => this.#writeRegisters(asking, 1),
+    pair: (asking) => this.#writeRegisters(asking, 2),
+    read: (asking) => this.#readRegister(asking),
+    add: (asking) => this.#add(asking),
+    scan: ({ node }) => this.readAll(node),
+    transfer: (asking) => this.#transfer(asking),
+    transact: (asking) => this.#transact(asking),
+    blind: (asking) => this.#writeBlindly(asking),
+    count: (asking) => this.#countUp(asking),
+    tally: (asking) => this.#tally(asking),
+    once: (asking) => this.#countOnce(asking),
+  }
+
+  /** One scan sees everything at one moment. */
   async readAll(node: SimulatedNode): Promise<boolean> {
-    const { history } = this.#in
+    const { history, keys } = this.#in
     const set = history.set.invoke(this.#name, { kind: 'read' })
     const bank = history.bank.invoke(this.#name, { kind: 'audit' })
+    const registers = keys.registers.map((key) => ({
+      key,
+      open: history.registers.invoke(this.#name, { kind: 'read', key }),
+    }))
+    const counters = keys.counters.map((key) => ({
+      key,
+      open: this.#counter(key).invoke(this.#name, { kind: 'read' }),
+    }))
     const cells: CellTransaction = { id: this.#newId(), reads: [], writes: [], outcome: 'unknown' }
     history.transactions.push(cells)
     const told = await this.#ask(node, 'scan', (store) => tableContent(store, TABLE))
     if (told.kind !== 'ok') {
+      for (const { open } of [...registers, ...counters]) open.unknown()
       for (const open of [set, bank]) open.unknown()
       return false
     }
     const content = told.answer
-    const keys = Object.keys(content)
-    set.ok(keys.filter((key) => key.includes('/s')))
-    const balances = ACCOUNTS.filter((key) => key in content).map((key) => [
-      key,
-      Number(fieldOf(content[key], 'balance')),
-    ])
+    for (const { key, open } of registers) open.ok(textIn(content[key]))
+    for (const { key, open } of counters) open.ok(numberIn(content[key]))
+    set.ok(Object.keys(content).filter((key) => key.includes('/s')))
+    const balances = keys.accounts
+      .filter((key) => key in content)
+      .map((key) => [key, Number(fieldOf(content[key], 'balance'))])
     bank.ok(Object.fromEntries(balances))
-    for (const key of CELLS) {
+    for (const key of keys.cells) {
       cells.reads.push({ key, version: undefined, value: textIn(content[key]) })
     }
     cells.outcome = 'ok'
     return true
   }
 
-  async #writeRegister(node: SimulatedNode): Promise<void> {
-    const key = this.#pick(REGISTERS)
+  /** Writes one value to several registers in one transaction. */
+  async #writeRegisters({ node, dice }: Asking, count: number): Promise<void> {
+    const { registers } = this.#in.history
     const value = this.#newId()
-    const open = this.#in.history.registers.invoke(this.#name, { kind: 'write', key, value })
-    settle(await this.#put(node, key, { by: value }), open, undefined)
+    const keys = dice.some(this.#in.keys.registers, count)
+    const opened = keys.map((key) => registers.invoke(this.#name, { kind: 'write', key, value }))
+    const inserts = keys.map((key) => insert(key, { by: value }))
+    const told = await this.#ask(node, `put ${keys.join()}`, (store) =>
+      store.batch(writesOf(TABLE, { inserts }), levelOf(dice)),
+    )
+    for (const open of opened) settle(told, open, undefined)
   }
 
-  async #readRegister(node: SimulatedNode): Promise<void> {
-    const key = this.#pick(REGISTERS)
+  async #readRegister({ node, dice }: Asking): Promise<void> {
+    const key = pickOf(dice, this.#in.keys.registers)
     const open = this.#in.history.registers.invoke(this.#name, { kind: 'read', key })
     const told = await this.#ask(node, `read ${key}`, (store) => documentOf(store, TABLE, key))
     if (told.kind === 'ok') open.ok(textIn(told.answer?.value))
     else open.unknown()
   }
 
-  async #add(node: SimulatedNode): Promise<void> {
-    const element = `${this.#pick(SHARD_PREFIXES)}/s${this.#newId()}`
+  async #add({ node, dice }: Asking): Promise<void> {
+    const element = `${pickOf(dice, this.#in.keys.prefixes)}/s${this.#newId()}`
     const open = this.#in.history.set.invoke(this.#name, { kind: 'add', element })
-    settle(await this.#put(node, element, { by: element }), open, [])
+    const inserts = [insert(element, { by: element })]
+    const told = await this.#ask(node, `add ${element}`, (store) =>
+      store.batch(writesOf(TABLE, { inserts }), WRITE),
+    )
+    settle(told, open, [])
   }
 
-  async #transfer(node: SimulatedNode): Promise<void> {
-    const [from, to] = this.#some(ACCOUNTS, 2)
+  async #transfer({ node, dice }: Asking): Promise<void> {
+    const [from, to] = dice.some(this.#in.keys.accounts, 2)
     if (from === undefined || to === undefined) return
     const told = await this.#ask(node, 'look', async (store) => {
       const found = [await documentOf(store, TABLE, from), await documentOf(store, TABLE, to)]
@@ -160,7 +190,7 @@ export class ClusterClient {
     if (told.kind !== 'ok') return
     const [source, target] = told.answer
     if (source === undefined || target === undefined || source.version === 0n) return
-    const amount = Math.min(source.balance, 1 + Math.floor(this.#in.time.random() * 40))
+    const amount = Math.min(source.balance, 1 + Math.floor(dice.random() * 40))
     const claims = [claimOf(from, source.version), claimOf(to, target.version)]
     const inserts = [
       insert(from, { balance: source.balance - amount }),
@@ -168,20 +198,20 @@ export class ClusterClient {
     ]
     const open = this.#in.history.bank.invoke(this.#name, { kind: 'transfer' })
     const done = await this.#ask(node, 'transfer', (store) =>
-      store.commit(claims, [writesOf(TABLE, { inserts })], this.#level()),
+      store.commit(claims, [writesOf(TABLE, { inserts })], levelOf(dice)),
     )
     if (done.kind === 'ok' && done.answer.status === 'aborted') open.fail()
     else settle(done, open, undefined)
   }
 
   /** Reads some cells and writes others, if what it read still holds. */
-  async #transact(node: SimulatedNode): Promise<void> {
-    const { time, history } = this.#in
-    const writes = this.#some(CELLS, Math.floor(time.random() * 3))
+  async #transact({ node, dice }: Asking): Promise<void> {
+    const { history, keys } = this.#in
+    const writes = dice.some(keys.cells, Math.floor(dice.between(0, 3)))
     const reads: CellRead[] = []
     const transaction: CellTransaction = { id: this.#newId(), reads, writes, outcome: 'fail' }
     history.transactions.push(transaction)
-    for (const key of this.#some(CELLS, 1 + Math.floor(time.random() * 3))) {
+    for (const key of dice.some(keys.cells, 1 + Math.floor(dice.between(0, 3)))) {
       const told = await this.#ask(node, 'look', (store) => documentOf(store, TABLE, key))
       if (told.kind !== 'ok') return
       reads.push({ key, version: told.answer?.version ?? 0n, value: textIn(told.answer?.value) })
@@ -190,32 +220,61 @@ export class ClusterClient {
     transaction.outcome = 'unknown'
     const inserts = writes.map((key) => insert(key, { by: transaction.id }))
     const done = await this.#ask(node, 'commit', (store) =>
-      store.commit(claims, [writesOf(TABLE, { inserts })], this.#level()),
+      store.commit(claims, [writesOf(TABLE, { inserts })], levelOf(dice)),
     )
     if (done.kind === 'ok') transaction.outcome = done.answer.status === 'aborted' ? 'fail' : 'ok'
     else transaction.outcome = done.kind
   }
 
-  async #writeBlindly(node: SimulatedNode): Promise<void> {
-    const { history } = this.#in
-    const writes = this.#some(CELLS, 2)
-    const transaction: CellTransaction = {
-      id: this.#newId(),
-      reads: [],
-      writes,
-      outcome: 'unknown',
-    }
+  async #writeBlindly({ node, dice }: Asking): Promise<void> {
+    const { history, keys } = this.#in
+    const writes = dice.some(keys.cells, 2)
+    const id = this.#newId()
+    const transaction: CellTransaction = { id, reads: [], writes, outcome: 'unknown' }
     history.transactions.push(transaction)
-    const inserts = writes.map((key) => insert(key, { by: transaction.id }))
+    const inserts = writes.map((key) => insert(key, { by: id }))
     const { kind } = await this.#ask(node, 'batch', (store) =>
-      store.batch(writesOf(TABLE, { inserts }), this.#level()),
+      store.batch(writesOf(TABLE, { inserts }), levelOf(dice)),
     )
     transaction.outcome = kind
   }
 
-  #put(node: SimulatedNode, key: string, document: object): Promise<Told<unknown>> {
-    const writes = writesOf(TABLE, { inserts: [insert(key, document)] })
-    return this.#ask(node, `put ${key}`, (store) => store.batch(writes, WRITE))
+  async #countUp({ node, dice }: Asking): Promise<void> {
+    const key = pickOf(dice, this.#in.keys.counters)
+    const open = this.#counter(key).invoke(this.#name, { kind: 'increment', by: 1 })
+    const told = await this.#ask(node, `count ${key}`, (store) => store.batch(upByOne(key), WRITE))
+    settle(told, open, undefined)
+  }
+
+  /** All attempts have one idempotency key: so many as it takes, at any nodes, and sometimes two at once. */
+  async #countOnce({ node, dice }: Asking): Promise<void> {
+    const key = pickOf(dice, this.#in.keys.counters)
+    const open = this.#counter(key).invoke(this.#name, { kind: 'increment', by: 1 })
+    const id = this.#newId()
+    const options = { ...levelOf(dice), idempotency: { key: id, digest: key } }
+    const attempt = async (at: SimulatedNode): Promise<Told<unknown>> =>
+      this.#ask(at, `once ${key} ${id}`, (store) => store.batch(upByOne(key), options))
+    const kinds = new Set<Told<unknown>['kind']>()
+    for (let i = 0; i < ATTEMPTS_MAX && !kinds.has('ok'); i++) {
+      const others = dice.some(this.#in.nodes(), i === 0 && dice.chance(0.7) ? 0 : 1)
+      const asked = i === 0 ? [node, ...others] : others
+      for (const { kind } of await Promise.all(asked.map(attempt))) kinds.add(kind)
+    }
+    if (kinds.has('ok')) open.ok(undefined)
+    else if (kinds.has('unknown')) open.unknown()
+    else open.fail()
+  }
+
+  async #tally({ node, dice }: Asking): Promise<void> {
+    const key = pickOf(dice, this.#in.keys.counters)
+    const open = this.#counter(key).invoke(this.#name, { kind: 'read' })
+    const told = await this.#ask(node, `tally ${key}`, (store) => documentOf(store, TABLE, key))
+    if (told.kind === 'ok') open.ok(numberIn(told.answer?.value))
+    else open.unknown()
+  }
+
+  #counter(key: string): ClientHistory<CounterCall, CounterAnswer> {
+    return must(this.#in.history.counters.get(key), 'a counter')
   }
 
   async #ask<Answer>(
@@ -233,21 +292,14 @@ export class ClusterClient {
     this.#count += 1
     return `${this.#name}-${this.#count}`
   }
+}
 
-  #level(): typeof WRITE {
-    return this.#in.time.chance(0.5) ? WRITE : PROPOSE
-  }
+function levelOf(dice: Dice): typeof WRITE {
+  return dice.chance(0.5) ? WRITE : PROPOSE
+}
 
-  #pick<Value>(values: readonly Value[]): Value {
-    return must(this.#in.time.pick(values), 'a value to pick')
-  }
-
-  #some(keys: readonly string[], count: number): readonly string[] {
-    const rest = [...keys]
-    return Array.from({ length: count }, () =>
-      rest.splice(Math.floor(this.#in.time.random() * rest.length), 1),
-    ).flat()
-  }
+function pickOf<Value>(dice: Dice, values: readonly Value[]): Value {
+  return must(dice.pick(values), 'a value to pick')
 }
 
 function settle<Answer>(told: Told<unknown>, open: OpenOperation<Answer>, answer: Answer): void {
@@ -258,6 +310,16 @@ function settle<Answer>(told: Told<unknown>, open: OpenOperation<Answer>, answer
 function textIn(document: unknown): string | undefined {
   const text = fieldOf(document, 'by')
   return typeof text === 'string' ? text : undefined
+}
+
+function numberIn(document: unknown): number {
+  return Number(fieldOf(document, 'n') ?? 0)
+}
+
+function upByOne(key: string): TableWrites {
+  const increment = { operator: '$inc', path: ['n'], value: Buffer.from('1') } as const
+  const transforms = [{ key: Buffer.from(key), operations: [increment], upsert: true }]
+  return writesOf(TABLE, { transforms })
 }
 
 function claimOf(key: string, version: bigint) {

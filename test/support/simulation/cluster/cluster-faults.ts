@@ -1,5 +1,6 @@
 import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import type { ClusterAdmin } from '../../../../node/controller/shell/cluster-admin.ts'
+import type { Dice } from '../dice.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { SimulatedNode } from './simulated-node.ts'
 import type { SimulatedPlane } from './simulated-plane.ts'
@@ -15,6 +16,8 @@ export const CLUSTER_FAULTS = [
   'leave',
   /** Some nodes do not reach others, in one direction or both. */
   'partition',
+  /** A node reaches neither the others nor the control plane, and clients still reach it. */
+  'alone',
   /** Connections end. */
   'cut',
   /** Messages are slow, each way in its own time. */
@@ -50,6 +53,7 @@ export type ClusterFault = (typeof CLUSTER_FAULTS)[number]
 /** What a fault works on. */
 export interface Harm {
   readonly time: VirtualTime
+  readonly dice: Dice
   readonly network: MemoryNetwork
   readonly plane: SimulatedPlane
   readonly nodes: readonly SimulatedNode[]
@@ -62,117 +66,126 @@ export interface Harm {
 }
 
 export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
-  crash: ({ time, node, startLater }) => {
+  crash: ({ dice, node, startLater }) => {
     node.kill()
-    startLater(node, time.between(50, 6000))
+    startLater(node, dice.between(50, 4000))
   },
-  crash_all: ({ time, nodes, startLater }) => {
+  crash_all: ({ dice, nodes, startLater }) => {
     for (const one of nodes) one.kill()
-    for (const one of nodes) startLater(one, time.between(50, 2000))
+    for (const one of nodes) startLater(one, dice.between(50, 2000))
   },
-  freeze: ({ time, node }) => node.life?.clock.freeze(time.between(50, 8000)),
-  leave: ({ time, node, startLater }) => {
+  freeze: ({ dice, node }) => node.life?.clock.freeze(dice.between(50, 8000)),
+  leave: ({ dice, node, startLater }) => {
     void node.leave().catch(() => undefined)
-    startLater(node, time.between(5000, 7000))
+    startLater(node, dice.between(5000, 7000))
   },
-  partition: ({ time, network, nodes }) => {
-    const apart = new Set(nodes.filter(() => time.chance(0.4)).map(({ id }) => id))
-    const isOneWay = time.chance(0.4)
+  partition: ({ time, dice, network, nodes }) => {
+    const apart = new Set(nodes.filter(() => dice.chance(0.4)).map(({ id }) => id))
+    const isOneWay = dice.chance(0.4)
     const ways = waysBetween(nodes).filter(([from, to]) => {
       if (apart.has(from) === apart.has(to)) return false
       return !isOneWay || apart.has(from)
     })
     for (const [from, to] of ways) network.weather(from, to, { isBlackHole: true })
-    time.after(time.between(200, 8000), () => {
+    time.after(dice.between(200, 5000), () => {
       // In an order of its own.
       for (const [from, to] of ways) {
-        time.after(time.between(0, 1000), () => network.weather(from, to, { isBlackHole: false }))
+        time.after(dice.between(0, 1000), () => network.weather(from, to, { isBlackHole: false }))
       }
     })
   },
-  cut: ({ time, network, nodes, node }) => {
-    const other = time.pick(nodes)
+  alone: ({ time, dice, network, plane, nodes, node }) => {
+    const ways = waysBetween(nodes).filter((way) => way.includes(node.id))
+    for (const [from, to] of ways) network.weather(from, to, { isBlackHole: true })
+    plane.cut(node.id)
+    time.after(dice.between(200, 8000), () => {
+      for (const [from, to] of ways) network.weather(from, to, { isBlackHole: false })
+      time.after(dice.between(0, 1000), () => plane.join(node.id))
+    })
+  },
+  cut: ({ dice, network, nodes, node }) => {
+    const other = dice.pick(nodes)
     if (other === undefined) return
-    if (time.chance(0.5)) network.cut(node.id, other.id)
+    if (dice.chance(0.5)) network.cut(node.id, other.id)
     else network.cutOneEnd(node.id, other.id)
   },
-  slow_network: ({ time, network, nodes }) => {
+  slow_network: ({ time, dice, network, nodes }) => {
     for (const [from, to] of waysBetween(nodes)) {
-      const delayMs = time.chance(0.3) ? time.between(50, 900) : time.between(0.1, 5)
+      const delayMs = dice.chance(0.3) ? dice.between(50, 900) : dice.between(0.1, 5)
       network.weather(from, to, { delayMs })
     }
-    time.after(time.between(500, 4000), () => calmNetwork(network, nodes))
+    time.after(dice.between(500, 4000), () => calmNetwork(network, nodes))
   },
-  plane_away: ({ time, plane }) => {
+  plane_away: ({ time, dice, plane }) => {
     plane.isAway = true
-    time.after(time.between(200, 8000), () => {
+    time.after(dice.between(200, 5000), () => {
       plane.isAway = false
     })
   },
-  plane_cut: ({ time, plane, node }) => {
+  plane_cut: ({ time, dice, plane, node }) => {
     plane.cut(node.id)
-    time.after(time.between(200, 8000), () => plane.join(node.id))
+    time.after(dice.between(200, 5000), () => plane.join(node.id))
   },
-  lost_answers: ({ time, plane }) => {
+  lost_answers: ({ time, dice, plane }) => {
     plane.lostAnswerRatio = 0.4
-    time.after(time.between(500, 5000), () => {
+    time.after(dice.between(500, 5000), () => {
       plane.lostAnswerRatio = 0
     })
   },
-  lease_errors: ({ time, plane }) => {
+  lease_errors: ({ time, dice, plane }) => {
     plane.leaseErrorMs = 2500
-    time.after(time.between(2000, 6000), () => {
+    time.after(dice.between(2000, 6000), () => {
       plane.leaseErrorMs = 0
     })
   },
-  late_events: ({ time, plane }) => {
+  late_events: ({ time, dice, plane }) => {
     plane.eventDelayMs = [1, 2000]
     plane.compactedRatio = 0.1
-    time.after(time.between(500, 5000), () => {
+    time.after(dice.between(500, 5000), () => {
       plane.eventDelayMs = [0.2, 5]
       plane.compactedRatio = 0
     })
   },
-  clocks: ({ time, node }) => {
-    node.clockRate = time.between(0.996, 1.004)
-    node.clockOffsetMs = time.between(-200, 200)
-    if (time.chance(0.3)) node.life?.clock.setOffset(time.between(-3_600_000, 3_600_000))
+  clocks: ({ dice, node }) => {
+    node.clockRate = dice.between(0.996, 1.004)
+    node.clockOffsetMs = dice.between(-200, 200)
+    if (dice.chance(0.3)) node.life?.clock.setOffset(dice.between(-3_600_000, 3_600_000))
   },
-  slow_disk: ({ time, node }) => {
+  slow_disk: ({ time, dice, node }) => {
     node.diskMs = [5, 400]
-    time.after(time.between(500, 5000), () => {
+    time.after(dice.between(500, 5000), () => {
       node.diskMs = [0.1, 1]
     })
   },
-  full_disk: ({ time, node }) => {
+  full_disk: ({ time, dice, node }) => {
     node.disk.failWrites('DISK_FULL')
-    time.after(time.between(200, 5000), () => node.disk.failWrites(undefined))
+    time.after(dice.between(200, 5000), () => node.disk.failWrites(undefined))
   },
-  failed_write: ({ time, node, startLater }) => {
+  failed_write: ({ dice, node, startLater }) => {
     if (!node.isUp) return
     node.disk.directory.failNextWrite()
-    startLater(node, time.between(500, 4000))
+    startLater(node, dice.between(500, 4000))
   },
-  flipped_bit: ({ time, node, startLater, mayLose }) => {
+  flipped_bit: ({ dice, node, startLater, mayLose }) => {
     if (!mayLose()) return
     node.kill()
     const { directory } = node.disk
-    const name = time.pick(directory.names)
+    const name = dice.pick(directory.names)
     if (name !== undefined) {
       const length = directory.contentOf(name).length
-      directory.flipBit(name, Math.floor(time.random() * length))
+      directory.flipBit(name, Math.floor(dice.random() * length))
     }
-    startLater(node, time.between(500, 2000))
+    startLater(node, dice.between(500, 2000))
   },
   lost_directory: ({ node, replace, mayLose }) => {
     if (mayLose()) replace(node)
   },
-  operator: ({ time, node, nodes }) => {
-    const control = time.pick(nodes)?.life?.control
+  operator: ({ time, dice, node, nodes }) => {
+    const control = dice.pick(nodes)?.life?.control
     if (control === undefined) return
-    if (time.chance(0.7)) return transfer(node, control)
+    if (dice.chance(0.7)) return transfer(node, control)
     void control.requestOfNode({ node: node.id, kind: 'drain' }).catch(ignore)
-    time.after(time.between(500, 4000), () => {
+    time.after(dice.between(500, 4000), () => {
       void control.requestOfNode({ node: node.id, kind: 'undrain' }).catch(ignore)
     })
   },

@@ -4,6 +4,11 @@ import type { BankAnswer, BankCall } from '../../checkers/bank-checker.ts'
 import { findBankViolations } from '../../checkers/bank-checker.ts'
 import { ClientHistory, type Violation } from '../../checkers/client-history.ts'
 import {
+  findCounterViolations,
+  type CounterAnswer,
+  type CounterCall,
+} from '../../checkers/counter-checker.ts'
+import {
   findRegisterViolations,
   type RegisterAnswer,
   type RegisterCall,
@@ -14,15 +19,7 @@ import {
   type HistoryTransaction,
 } from '../../checkers/serializability.ts'
 import { findSetViolations, type SetAnswer, type SetCall } from '../../checkers/set-checker.ts'
-
-export const FIRST_BALANCE = 100
-/** Keys lie on three shards. */
-export const SHARD_PREFIXES = ['a', 'h', 'q'] as const
-export const SPLIT_KEYS = ['g', 'p']
-export const REGISTERS = SHARD_PREFIXES.map((shard) => `${shard}/r`)
-export const ACCOUNTS = SHARD_PREFIXES.flatMap((shard) => [`${shard}/b0`, `${shard}/b1`])
-/** Keys of the transactions whose order is checked. */
-export const CELLS = SHARD_PREFIXES.flatMap((shard) => [`${shard}/x0`, `${shard}/x1`])
+import { FIRST_BALANCE, type ClusterKeys } from './cluster-keys.ts'
 
 /** A read of a cell; the version is unknown if a scan read it. */
 export interface CellRead {
@@ -47,26 +44,36 @@ export interface InstalledVersion {
 }
 
 export class ClusterHistory {
+  readonly #keys: ClusterKeys
   readonly registers = new ClientHistory<RegisterCall, RegisterAnswer>()
   readonly set = new ClientHistory<SetCall, SetAnswer>()
   readonly bank = new ClientHistory<BankCall, BankAnswer>()
+  readonly counters: ReadonlyMap<string, ClientHistory<CounterCall, CounterAnswer>>
   readonly transactions: CellTransaction[] = []
+
+  constructor(keys: ClusterKeys) {
+    this.#keys = keys
+    this.counters = new Map(keys.counters.map((key) => [key, new ClientHistory()]))
+  }
 
   /** How many operations were acknowledged. */
   get acknowledged(): number {
     const { registers, set, bank } = this
-    const ended = [registers, set, bank].flatMap(({ operations }) =>
+    const ended = [registers, set, bank, ...this.counters.values()].flatMap(({ operations }) =>
       operations.filter(({ ending }) => ending.kind === 'ok'),
     )
     return ended.length + this.transactions.filter(({ outcome }) => outcome === 'ok').length
   }
 
   violations(installed: readonly InstalledVersion[]): readonly Violation[] {
-    const bank = { accounts: ACCOUNTS.length, total: ACCOUNTS.length * FIRST_BALANCE }
+    const { length } = this.#keys.accounts
+    const bank = { accounts: length, total: length * FIRST_BALANCE }
+    const counters = [...this.counters.values()]
     return [
       ...findRegisterViolations(this.registers.operations),
       ...findSetViolations(this.set.operations),
       ...findBankViolations(this.bank.operations, bank),
+      ...counters.flatMap(({ operations }) => findCounterViolations(operations)),
       ...this.#wholeness(installed),
       ...this.#anomalies(installed),
     ]

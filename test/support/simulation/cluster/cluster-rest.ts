@@ -7,7 +7,7 @@ import type { LocalShard } from '../../../../node/shard/local-shard.ts'
 import type { ShardId } from '../../../../node/shard/shard-id.ts'
 import { BrokenInvariant } from '../replication-checker.ts'
 import { TABLE } from './cluster-clients.ts'
-import { CELLS, type InstalledVersion } from './cluster-history.ts'
+import type { InstalledVersion } from './cluster-history.ts'
 import type { SimulatedNode } from './simulated-node.ts'
 
 /** A shard with its replicas that are open. */
@@ -62,21 +62,25 @@ export async function checkReplicasEqual(nodes: readonly SimulatedNode[]): Promi
 /** All versions of the cells that the disks hold. */
 export async function installedCells(
   nodes: readonly SimulatedNode[],
+  cells: readonly string[],
 ): Promise<readonly InstalledVersion[]> {
   const installed: InstalledVersion[] = []
   for (const { replicas } of shardsOf(nodes)) {
-    for (const replica of replicas.slice(0, 1)) installed.push(...(await cellsOf(replica)))
+    for (const replica of replicas.slice(0, 1)) installed.push(...(await cellsOf(replica, cells)))
   }
   return installed
 }
 
-async function cellsOf({ store }: LocalShard): Promise<readonly InstalledVersion[]> {
+async function cellsOf(
+  { store }: LocalShard,
+  cells: readonly string[],
+): Promise<readonly InstalledVersion[]> {
   const pages = [
     ...(await Array.fromAsync(store.pages(keyspaceRange('documents')))),
     ...(await Array.fromAsync(store.pages(keyspaceRange('history')))),
   ]
   return pages.flat().flatMap(([stored, record]) => {
-    const key = CELLS.find((cell) => stored.includes(cell))
+    const key = cells.find((cell) => stored.includes(cell))
     if (key === undefined) return []
     const { by } = JSON.parse(jsonOf(record).toString())
     return [{ key, version: versionOf(record), value: String(by) }]

@@ -3,52 +3,44 @@
 // peer protocol, the control plane's store and the clocks. All of it happens in virtual time.
 
 import { crc32 } from 'node:zlib'
+import { must } from '../../../../lib/assert.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { seededRandom } from '../../../../lib/random.ts'
+import { IDEMPOTENCY_TABLE } from '../../../../node/coordinator/transactions/idempotency.ts'
 import { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import { insert, WRITE, writesOf } from '../../servers/swarm-harness.ts'
+import { Dice } from '../dice.ts'
 import { BrokenInvariant } from '../replication-checker.ts'
 import { VirtualTime } from '../virtual-time.ts'
 import { askNode, ClusterClient, TABLE, type ClientSurroundings } from './cluster-clients.ts'
+import { calmNetwork, HARM, healNetwork } from './cluster-faults.ts'
+import { ClusterHistory } from './cluster-history.ts'
+import { FIRST_BALANCE } from './cluster-keys.ts'
 import {
-  calmNetwork,
-  CLUSTER_FAULTS,
-  HARM,
-  healNetwork,
-  type ClusterFault,
-} from './cluster-faults.ts'
-import {
-  ACCOUNTS,
-  ClusterHistory,
-  FIRST_BALANCE,
-  REGISTERS,
-  SPLIT_KEYS,
-} from './cluster-history.ts'
+  planHistory,
+  type ClusterPlan,
+  type PlannedClient,
+  type PlannedFault,
+  type PlanOptions,
+} from './cluster-plan.ts'
 import { checkReplicasEqual, installedCells, unrestOf } from './cluster-rest.ts'
 import { ClusterWatch } from './cluster-watch.ts'
 import { NodeClock } from './node-clock.ts'
 import { SimulatedNode, stackOf, type NodeSurroundings } from './simulated-node.ts'
 import { SimulatedPlane } from './simulated-plane.ts'
 import { passUntil } from './world-time.ts'
+import { WorldTurns } from './world-turns.ts'
 
 const START_MS = 60_000
-const CLIENTS = 3
-const CLIENT_PAUSE_MS = 120
-const FAULT_MS = 1200
-const TROUBLE_MS = 12_000
 /** From the healing to rest: a lease, an election, a lag limit, and twice the silence of a transaction. */
 const REST_MAX_MS = 60_000
 const WATCH_MS = 50
+/** More than leaderships move for one shard at the end. */
+const END_ATTEMPTS = 5
 
-export interface ClusterSimulationOptions {
-  readonly seed: number
-  /** Those that may happen; default: a choice by the seed. */
-  readonly faults?: readonly ClusterFault[]
-  readonly troubleMs?: number
-  readonly nodes?: number
-  /** Many clients that hardly pause meet each other more often. */
-  readonly clients?: number
-  readonly clientPauseMs?: number
+export interface ClusterSimulationOptions extends PlanOptions {
+  /** Default: what follows from the seed and the other options. */
+  readonly plan?: ClusterPlan | undefined
   readonly log?: Log
 }
 
@@ -56,7 +48,6 @@ export interface ClusterSimulationResult {
   /** A digest of all events. Equal seeds have equal traces. */
   readonly trace: number
   readonly acknowledged: number
-  readonly faults: readonly ClusterFault[]
   readonly virtualMs: number
 }
 
@@ -64,42 +55,47 @@ export interface ClusterSimulationResult {
 export async function simulateCluster(
   options: ClusterSimulationOptions,
 ): Promise<ClusterSimulationResult> {
-  const simulation = new ClusterSimulation(options)
-  return simulation.run()
+  const turns = new WorldTurns()
+  const give = turns.take()
+  try {
+    const simulation = new ClusterSimulation(
+      options.plan ?? planHistory(options),
+      turns,
+      options.log,
+    )
+    return await simulation.run()
+  } finally {
+    give()
+  }
 }
 
 class ClusterSimulation {
+  readonly #plan: ClusterPlan
+  readonly #turns: WorldTurns
   readonly #time: VirtualTime
   readonly #network: MemoryNetwork
   readonly #plane: SimulatedPlane
   readonly #surroundings: NodeSurroundings
   readonly #nodes: SimulatedNode[] = []
-  readonly #history = new ClusterHistory()
-  readonly #faults: readonly ClusterFault[]
-  readonly #troubleMs: number
-  readonly #clients: number
-  readonly #clientPauseMs: number
+  readonly #history: ClusterHistory
   readonly #watch = new ClusterWatch()
   #trace = 0
   #directories = 0
   #losses = 0
   #isTroubled = true
-  #areClientsBusy = true
   #busyClients = 0
 
-  constructor(options: ClusterSimulationOptions) {
-    const { seed, faults, nodes, log } = options
+  constructor(plan: ClusterPlan, turns: WorldTurns, log: Log | undefined) {
+    const { seed, hasSecret, keys } = plan
     const time = new VirtualTime(seededRandom(seed))
+    this.#plan = plan
+    this.#turns = turns
     this.#time = time
+    this.#history = new ClusterHistory(keys)
     this.#network = new MemoryNetwork(new NodeClock(time, {}))
     this.#plane = new SimulatedPlane(time)
-    this.#surroundings = { time, network: this.#network, plane: this.#plane, log }
-    this.#faults = faults ?? CLUSTER_FAULTS.filter(() => time.chance(0.25))
-    this.#troubleMs = options.troubleMs ?? TROUBLE_MS
-    this.#clients = options.clients ?? CLIENTS
-    this.#clientPauseMs = options.clientPauseMs ?? CLIENT_PAUSE_MS
-    const count = nodes ?? (time.chance(0.2) ? 4 : 3)
-    for (let i = 0; i < count; i++) this.#addNode()
+    this.#surroundings = { time, network: this.#network, plane: this.#plane, hasSecret, log }
+    for (let i = 0; i < plan.nodes; i++) this.#addNode()
   }
 
   async run(): Promise<ClusterSimulationResult> {
@@ -117,16 +113,15 @@ class ClusterSimulation {
     const time = this.#time
     await this.#open()
     this.#repeat(WATCH_MS, () => this.#look())
-    for (let i = 1; i <= this.#clients; i++) {
-      void this.#useCluster(new ClusterClient(`c${i}`, this.#clientParts()))
-    }
-    this.#repeat(FAULT_MS, () => this.#doHarm())
-    await this.#pass(this.#troubleMs)
+    const { clients, faults, troubleMs } = this.#plan
+    for (const planned of clients) void this.#useCluster(planned, time.nowMs)
+    for (const planned of faults) time.after(planned.atMs, () => this.#doHarm(planned))
+    await this.#pass(troubleMs)
     this.#heal()
     await this.#rest()
     await this.#checkEnd()
     const { acknowledged } = this.#history
-    return { trace: this.#trace, acknowledged, faults: this.#faults, virtualMs: time.nowMs }
+    return { trace: this.#trace, acknowledged, virtualMs: time.nowMs }
   }
 
   async #open(): Promise<void> {
@@ -140,21 +135,34 @@ class ClusterSimulation {
     )
     const [node] = this.#nodes
     if (node === undefined) return
-    const inserts = ACCOUNTS.map((key) => insert(key, { balance: FIRST_BALANCE }))
+    const { accounts, splitKeys } = this.#plan.keys
+    const inserts = accounts.map((key) => insert(key, { balance: FIRST_BALANCE }))
     const opening = askNode(time, node, async (store) => {
-      await store.createTable(TABLE, { split_keys: SPLIT_KEYS })
+      await store.createTable(TABLE, { split_keys: [...splitKeys] })
       await store.batch(writesOf(TABLE, { inserts }), WRITE)
     })
     const told = await this.#when(opening)
+    if (
+      this.#plan.clients.some(({ operations }) => operations.some(({ kind }) => kind === 'once'))
+    ) {
+      await this.#openIdempotency(node)
+    }
     if (told.kind === 'ok') return
     throw new BrokenInvariant(`the table does not open: ${JSON.stringify(told)}`)
+  }
+
+  /** With two shards instead of sixteen, which would be most of the work of a history. */
+  async #openIdempotency({ life }: SimulatedNode): Promise<void> {
+    const admin = must(life?.opened?.admin, 'the administration of tables')
+    const request = { split_keys: ['8'], schema: { ttl_duration: '1h' } }
+    await this.#when(admin.createUnchecked(IDEMPOTENCY_TABLE, request))
   }
 
   #addNode(): SimulatedNode {
     this.#directories += 1
     const seed = Math.floor(this.#time.random() * 1e9)
     const node = new SimulatedNode(`n${this.#directories}`, seed, this.#surroundings)
-    if (this.#faults.includes('clocks')) {
+    if (this.#plan.hasWrongClocks) {
       node.clockRate = this.#time.between(0.996, 1.004)
       node.clockOffsetMs = this.#time.between(-200, 200)
     }
@@ -166,18 +174,21 @@ class ClusterSimulation {
     return {
       time: this.#time,
       history: this.#history,
+      keys: this.#plan.keys,
       nodes: () => this.#nodes.filter(({ store }) => store !== undefined),
       note: (event) => this.#note(event),
     }
   }
 
-  async #useCluster(client: ClusterClient): Promise<void> {
+  async #useCluster({ name, operations }: PlannedClient, beganMs: number): Promise<void> {
     const time = this.#time
+    const client = new ClusterClient(name, this.#clientParts())
     this.#busyClients += 1
-    while (this.#areClientsBusy) {
-      await client.step()
-      const pauseMs = time.between(0, 2 * this.#clientPauseMs)
-      await new Promise<void>((resolve) => time.after(pauseMs, resolve))
+    for (const operation of operations) {
+      const pauseMs = beganMs + operation.atMs - time.nowMs
+      if (pauseMs > 0) await new Promise<void>((resolve) => time.after(pauseMs, resolve))
+      if (!this.#isTroubled) break
+      await client.perform(operation)
     }
     this.#busyClients -= 1
   }
@@ -195,14 +206,15 @@ class ClusterSimulation {
     again()
   }
 
-  #doHarm(): void {
+  #doHarm({ kind, seed }: PlannedFault): void {
     const time = this.#time
-    const fault = this.#isTroubled ? time.pick(this.#faults) : undefined
-    const node = time.pick(this.#nodes)
-    if (fault === undefined || node === undefined) return
-    this.#note(`${fault} ${node.id} ${time.nowMs}`)
-    HARM[fault]({
+    const dice = Dice.of(seed)
+    const node = dice.pick(this.#nodes)
+    if (!this.#isTroubled || node === undefined) return
+    this.#note(`${kind} ${node.id} ${time.nowMs}`)
+    HARM[kind]({
       time,
+      dice,
       network: this.#network,
       plane: this.#plane,
       nodes: this.#nodes,
@@ -248,7 +260,6 @@ class ClusterSimulation {
       const undrain = { node: node.id, kind: 'undrain' as const }
       void node.life?.control?.requestOfNode(undrain).catch(() => undefined)
     }
-    this.#areClientsBusy = false
     await this.#until(() => this.#busyClients === 0, REST_MAX_MS, 'the clients to end')
     await this.#comeToRest()
     await this.#useAgain()
@@ -265,38 +276,52 @@ class ClusterSimulation {
     if (unrest !== undefined) throw new BrokenInvariant(`liveness: ${unrest}`)
   }
 
-  /** Every node reads everything, and every shard takes a write. */
+  /** Every node reads everything, and every shard takes a write, while leaders may still be balanced. */
   async #useAgain(): Promise<void> {
-    const time = this.#time
+    const { registers } = this.#plan.keys
     for (const [at, node] of this.#nodes.entries()) {
       const client = new ClusterClient(`end-${node.id}`, this.#clientParts())
-      const isRead = await this.#when(client.readAll(node))
-      if (!isRead) throw new BrokenInvariant(`liveness: ${node.id} cannot read`)
-      const key = REGISTERS[at % REGISTERS.length] ?? ''
+      await this.#succeed(`${node.id} cannot read`, () => client.readAll(node))
+      const key = registers[at % registers.length] ?? ''
       const writes = writesOf(TABLE, { inserts: [insert(`${key}-end`, {})] })
-      const told = await this.#when(askNode(time, node, (store) => store.batch(writes, WRITE)))
-      if (told.kind !== 'ok') throw new BrokenInvariant(`liveness: ${key} cannot be written`)
+      await this.#succeed(`${key} cannot be written`, async () => {
+        const told = await askNode(this.#time, node, (store) => store.batch(writes, WRITE))
+        return told.kind === 'ok'
+      })
     }
   }
 
+  /** A move of a leadership refuses what comes just then, so a failure is tried again. */
+  async #succeed(otherwise: string, attempt: () => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < END_ATTEMPTS; i++) {
+      if (await this.#when(attempt())) return
+      await this.#pass(1000)
+    }
+    throw new BrokenInvariant(`liveness: ${otherwise}`)
+  }
+
   async #checkEnd(): Promise<void> {
-    await checkReplicasEqual(this.#nodes)
-    const installed = await installedCells(this.#nodes)
+    await this.#when(checkReplicasEqual(this.#nodes))
+    const installed = await this.#when(installedCells(this.#nodes, this.#plan.keys.cells))
     const [violation] = this.#history.violations(installed)
     if (violation !== undefined) {
       throw new BrokenInvariant(`${violation.rule}: ${violation.description}`)
     }
   }
 
+  get #world(): Parameters<typeof passUntil>[0] {
+    return { time: this.#time, turns: this.#turns }
+  }
+
   async #pass(ms: number): Promise<void> {
     const isBroken = (): boolean => this.#watch.broken.length > 0
-    const broke = await passUntil(this.#time, this.#time.nowMs + ms, isBroken)
+    const broke = await passUntil(this.#world, this.#time.nowMs + ms, isBroken)
     if (broke) throw new BrokenInvariant(this.#watch.broken.join('; '))
   }
 
   async #until(isEnough: () => boolean, limitMs: number, what: string): Promise<void> {
     const isOver = (): boolean => isEnough() || this.#watch.broken.length > 0
-    await passUntil(this.#time, this.#time.nowMs + limitMs, isOver)
+    await passUntil(this.#world, this.#time.nowMs + limitMs, isOver)
     if (this.#watch.broken.length > 0) throw new BrokenInvariant(this.#watch.broken.join('; '))
     if (!isEnough()) throw new BrokenInvariant(`liveness: waited for ${what}`)
   }

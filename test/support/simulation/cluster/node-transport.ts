@@ -6,15 +6,20 @@ import type {
 } from '../../../../node/peer/transport.ts'
 import type { NodeClock } from './node-clock.ts'
 
+/** What only the two ends of a private connection know. */
+const EXPORTER = Buffer.alloc(32, 9)
+
 /** The network of one life of a node: nothing reaches a frozen process, and `end` closes everything. */
 export class NodeTransport implements PeerTransport {
-  readonly provesCluster = false
+  readonly provesCluster: boolean
   readonly #inner: PeerTransport
   readonly #clock: NodeClock
   readonly #channels = new Set<ByteChannel>()
   #listener: ChannelListener | undefined
 
-  constructor(inner: PeerTransport, clock: NodeClock) {
+  /** With `provesCluster`, connections are as private as those of TLS. */
+  constructor(inner: PeerTransport, clock: NodeClock, provesCluster: boolean) {
+    this.provesCluster = provesCluster
     this.#inner = inner
     this.#clock = clock
   }
@@ -44,7 +49,7 @@ export class NodeTransport implements PeerTransport {
     this.#channels.add(channel)
     return {
       remote: channel.remote,
-      exporter: channel.exporter,
+      exporter: this.provesCluster ? EXPORTER : channel.exporter,
       attach: (events: ChannelEvents) =>
         channel.attach({
           onBytes: (bytes) => clock.whenAwake(() => events.onBytes(bytes)),

@@ -54,6 +54,8 @@ export interface NodeSurroundings {
   readonly time: VirtualTime
   readonly network: MemoryNetwork
   readonly plane: SimulatedPlane
+  /** Whether nodes prove themselves by a secret. */
+  readonly hasSecret: boolean
   readonly log?: Log | undefined
 }
 
@@ -146,9 +148,9 @@ export class SimulatedNode {
   }
 
   async #start(): Promise<void> {
-    const { time, network } = this.#in
+    const { time, network, hasSecret } = this.#in
     const clock = new NodeClock(time, { rate: this.clockRate, offsetMs: this.clockOffsetMs })
-    const transport = new NodeTransport(network.host(this.id), clock)
+    const transport = new NodeTransport(network.host(this.id), clock, !hasSecret)
     const identity = await NodeIdentity.openIn(this.id, {
       name: 'node.json',
       read: async () => this.#identity,
@@ -209,7 +211,7 @@ export class SimulatedNode {
       transport: life.transport,
       cluster: CLUSTER,
       nodeId: this.id,
-      secret: SECRET,
+      secret: this.#in.hasSecret ? SECRET : undefined,
       handlers,
       limits: PEER_LIMITS,
       versions: PEER_VERSIONS,

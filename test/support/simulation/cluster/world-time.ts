@@ -1,30 +1,37 @@
 // Virtual time for code with promises: events happen one after the other, and between two moments
 // everything that they caused comes to its end.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { InvariantError } from '../../../../lib/assert.ts'
 import type { VirtualTime } from '../virtual-time.ts'
+import { inTurns, type WorldTurns } from './world-turns.ts'
 
 /** Moments are this far apart; what is due between two of them happens at the later one. */
 const GRID_MS = 0.5
-/**
- * Chains of steps that wait for the event loop take a few turns. What takes more continues at the next
- * moment, always the same.
- */
-const TURNS = 4
+/** What takes more turns than this at one moment never ends. */
+const TURNS_MAX = 10_000
 
 /** Lets virtual time pass up to `endMs`, or until the condition holds. Answers whether it does. */
-export async function passUntil(
-  time: VirtualTime,
+export function passUntil(
+  { time, turns }: { readonly time: VirtualTime; readonly turns: WorldTurns },
   endMs: number,
   isEnough: () => boolean = () => false,
 ): Promise<boolean> {
-  for (;;) {
-    for (let turn = 0; turn < TURNS; turn++) await nextTurn()
+  let taken = 0
+  return inTurns(() => {
+    if (turns.isBusy) {
+      if (++taken > TURNS_MAX) throw new InvariantError('a moment that does not end')
+      turns.run()
+      return undefined
+    }
+    taken = 0
     if (isEnough()) return true
     const { nextMs = Infinity } = time
-    if (nextMs > endMs) break
-    time.runUntil(Math.max(time.nowMs, Math.ceil(nextMs / GRID_MS) * GRID_MS))
-  }
-  time.runUntil(endMs)
-  return isEnough()
+    if (nextMs <= endMs) {
+      time.runUntil(Math.max(time.nowMs, Math.ceil(nextMs / GRID_MS) * GRID_MS))
+      return undefined
+    }
+    if (time.nowMs >= endMs) return false
+    time.runUntil(endMs)
+    return undefined
+  })
 }
