@@ -7,7 +7,12 @@ import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { ClusterReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
-import { requestOfNode, STATE_AFTER, type NodeRequest, type Refusal } from '../core/operator-requests.ts'
+import {
+  requestOfNode,
+  STATE_AFTER,
+  type NodeRequest,
+  type Refusal,
+} from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
 import type { Controller } from './controller.ts'
 import type { ControllerPeers } from './controller-calls.ts'

@@ -140,6 +140,8 @@ class Trying {
   /** Throws what the caller is to hear, unless the call may be made again. */
   fail(place: ShardPlace, error: unknown, { isRepeatable }: CallLimits): void {
     const outcome = outcomeOf(error)
+    // "Nothing happened" speaks of this try alone: an earlier one may have had its effect.
+    if (this.#isUnknown && isRefusedWhole(error)) throw this.#unknown(error.message)
     if (outcome === 'final' || !isServiceError(error)) throw error
     if (outcome === 'late') throw this.#unknown(error.message)
     if (outcome === 'unknown') {
@@ -180,6 +182,13 @@ function outcomeOf(error: unknown): 'nothing' | 'unknown' | 'late' | 'final' {
   if (error.code === 'UNAVAILABLE') return error.happened
   if (error.code !== 'DEADLINE_EXCEEDED') return 'final'
   return error.happened === 'nothing' ? 'nothing' : 'late'
+}
+
+/** Whether the node that answered did nothing, and no other one would answer otherwise. */
+function isRefusedWhole(error: unknown): error is ShardRefusal {
+  return (
+    error instanceof ShardRefusal && outcomeOf(error) === 'final' && error.happened === 'nothing'
+  )
 }
 
 /** Whether the node that answered has gone, or leads no more: another one can continue a scan. */

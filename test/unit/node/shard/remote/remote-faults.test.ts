@@ -196,6 +196,21 @@ for (const [method, { isRepeatable, call }] of Object.entries(ROWS)) {
       else expect(codeOf(outcome)).to.equal('UNAVAILABLE')
     })
 
+    it('never says that nothing happened when an earlier try may have had its effect', async () => {
+      await using bench = await RemoteBench.open()
+      await bench.connect()
+      bench.watched.hold()
+      const calling = bench.outcome(call(bench, new AbortController().signal))
+      await bench.world.until(() => bench.watched.calls.length === 1)
+      bench.watched.before = async () => {
+        throw new ServiceError('OVERLOADED', 'too many writes wait')
+      }
+
+      bench.world.cut('a')
+
+      expect(codeOf(await calling)).to.equal('UNAVAILABLE')
+    })
+
     it('passes the refusal of the shard on, and does not ask again', async () => {
       await using bench = await RemoteBench.open()
       bench.watched.before = async () => {
