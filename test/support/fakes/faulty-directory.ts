@@ -90,8 +90,8 @@ export class FaultyDirectory implements JournalDirectory {
   }
 
   /** The next write fails, and leaves what FD3 says. */
-  failNextWrite(): void {
-    this.#failNextWrite = true
+  failNextWrite(fails = true): void {
+    this.#failNextWrite = fails
   }
 
   /** Turns one bit of a file around, on the disk. */

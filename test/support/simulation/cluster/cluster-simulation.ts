@@ -248,6 +248,7 @@ class ClusterSimulation {
     for (const node of this.#nodes) {
       node.diskMs = [0.1, 1]
       node.disk.failWrites(undefined)
+      node.disk.directory.failNextWrite(false)
       node.life?.clock.setOffset(0)
       node.start()
     }
