@@ -45,7 +45,7 @@ async function searched(node: TestNode, parameters: string): Promise<Found> {
   const query = { full_text_search: { match: 'sea', field: 'title' }, limit: 5 }
   const answer = await ask(node, `/tables/books/query${parameters}`, query)
   const text = await answer.text()
-  expect(answer.status, text).to.equal(200)
+  if (answer.status !== 200) return { total: 0, staleness: Infinity, error: text }
   const [result] = JSON.parse(text).responses
   return { total: result.hits.total, staleness: result.staleness, error: result.error }
 }
@@ -98,8 +98,11 @@ describe('reads of any replica over real nodes', function () {
       expect(stalenessOf(missing)).to.be.at.least(0)
       const { keys } = await scanned(node)
       expect([...keys].toSorted()).to.deep.equal(KEYS.toSorted())
-      const found = await searched(node, '?consistency=stale')
-      expect(found).to.include({ total: KEYS.length, error: undefined })
+      // The index of a follower may be behind its store; it needs nobody to catch up.
+      await until(async () => {
+        const { total, error } = await searched(node, '?consistency=stale')
+        return total === KEYS.length && error === undefined
+      })
     }
     const survivor = must(cluster.running[0], 'a node')
     // The age grows while nobody leads.
