@@ -9,7 +9,8 @@
 /** How an operation ended, as its client was told. */
 export type Ending<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
-  | { readonly kind: 'fail' }
+  /** `reason` is for people who read the history. */
+  | { readonly kind: 'fail'; readonly reason?: string }
   | { readonly kind: 'unknown' }
 
 /** One operation of one client. */
@@ -26,7 +27,7 @@ export interface Operation<Call, Answer> {
 /** An operation that has begun. Exactly one of the methods is to be called, once. */
 export interface OpenOperation<Answer> {
   ok(answer: Answer): void
-  fail(): void
+  fail(reason?: string): void
   unknown(): void
 }
 
@@ -57,7 +58,7 @@ export class ClientHistory<Call, Answer> {
     }
     return {
       ok: (answer) => end({ kind: 'ok', answer }),
-      fail: () => end({ kind: 'fail' }),
+      fail: (reason) => end({ kind: 'fail', ...(reason === undefined ? {} : { reason }) }),
       unknown: () => end({ kind: 'unknown' }),
     }
   }

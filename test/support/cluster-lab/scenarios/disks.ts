@@ -54,7 +54,7 @@ export const DISKS: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title: 'a node that runs may open few more files than it has open',
+    title: 'a node that runs may open four more files than it has open',
     holds: 'the others serve; it is well with the usual limit',
     run: fewFiles,
   },

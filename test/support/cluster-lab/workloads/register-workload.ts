@@ -71,12 +71,13 @@ export class RegisterWorkload implements Workload {
     const path = `/api/v1/tables/${table}/batch`
     const request = { method: 'POST', path, body: { inserts: { [key]: { value } } } } as const
     const isRetried = lab.random() < RETRIED_RATIO
-    const { kind } = isRetried
+    const answer = isRetried
       ? await settle(lab, { ...request, idempotencyKey: `${table}-${value}` }, ATTEMPTS)
       : await lab.ask(request)
-    if (kind === 'ok') operation.ok(undefined)
-    else operation[kind]()
-    if (kind === 'ok') this.acknowledged += 1
+    if (answer.kind === 'unknown') return operation.unknown()
+    if (answer.kind === 'fail') return operation.fail(answer.text)
+    operation.ok(undefined)
+    this.acknowledged += 1
   }
 
   async #read(client: number, key: string): Promise<void> {
