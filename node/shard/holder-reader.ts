@@ -63,14 +63,17 @@ export class HolderReader {
     )
   }
 
-  holdsIn(range: KeyRange): readonly Hold[] {
-    const writers = this.#with.state.memory.locks.writers()
-    return [...writers].filter(({ key }) => rangeContains(range, key))
+  /** One hold of each transaction that is to write a key of the range. */
+  holdersIn(range: KeyRange): readonly Hold[] {
+    const holders = new Map<TransactionId, Hold>()
+    for (const hold of this.#with.state.memory.locks.writers()) {
+      if (rangeContains(range, hold.key)) holders.set(hold.intent.transactionId, hold)
+    }
+    return [...holders.values()]
   }
 
-  /** The newest commit of the holders, and not below `atLeast`. Those that are undecided commit later. */
-  async newestCommit(holds: readonly Hold[], atLeast: Timestamp): Promise<Timestamp> {
-    const holders = [...new Map(holds.map((hold) => [hold.intent.transactionId, hold])).values()]
+  /** The newest commit of these transactions, and not below `atLeast`. Those that are undecided commit later. */
+  async newestCommit(holders: readonly Hold[], atLeast: Timestamp): Promise<Timestamp> {
     let newest = atLeast
     for (let first = 0; first < holders.length; first += PUSHES_AT_ONCE) {
       const some = holders.slice(first, first + PUSHES_AT_ONCE)

@@ -47,8 +47,8 @@ export class ShardReads {
     const { replicated, options } = this.#replica
     const now = options.hybridClock.readPoint()
     if (replicated === undefined) return now
-    const holds = this.#holders.holdsIn(range)
-    return holds.length === 0 ? now : this.#holders.newestCommit(holds, now)
+    const holders = this.#holders.holdersIn(range)
+    return holders.length === 0 ? now : this.#holders.newestCommit(holders, now)
   }
 
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {

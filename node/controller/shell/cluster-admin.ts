@@ -150,14 +150,15 @@ export class ClusterAdmin {
   async #heard({ kind, node }: Pick<NodeRequest, 'kind' | 'node'>): Promise<void> {
     const { clock } = this.#with
     const untilMs = clock.monotonicMs() + HEARD_MS
-    while (clock.monotonicMs() < untilMs) {
+    // A report looks at the whole cluster, so each one comes after twice the pause.
+    for (let pauseMs = LOOK_MS; clock.monotonicMs() < untilMs; pauseMs *= 2) {
       try {
         const { nodes } = await this.report()
         if (nodes.some(({ id, state }) => id === node && state === STATE_AFTER[kind])) return
       } catch {
         return // the change is stored, though no controller reports it now
       }
-      await clock.sleep(LOOK_MS)
+      await clock.sleep(pauseMs)
     }
   }
 

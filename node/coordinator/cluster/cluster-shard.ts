@@ -75,27 +75,24 @@ export class ClusterShard implements Shard {
     return call(led).catch(elsewhere(() => call(remote)))
   }
 
+  /** As `#ask`, without a promise where this node's replica answers at once. */
+  #askAtOnce<Answer>(call: (shard: Shard) => Answer | Promise<Answer>): Answer | Promise<Answer> {
+    const led = this.#led
+    const { remote } = this.#with
+    if (led === undefined) return call(remote)
+    const found = call(led)
+    return found instanceof Promise ? found.catch(elsewhere(() => call(remote))) : found
+  }
+
   read(
     key: Buffer,
     options?: CallOptions,
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
-    const led = this.#led
-    const { remote } = this.#with
-    if (led === undefined) return remote.read(key, options)
-    const found = led.read(key, options)
-    return found instanceof Promise
-      ? found.catch(elsewhere(() => remote.read(key, options)))
-      : found
+    return this.#askAtOnce((shard) => shard.read(key, options))
   }
 
   moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp> {
-    const led = this.#led
-    const { remote } = this.#with
-    if (led === undefined) return remote.moment(range, options)
-    const found = led.moment(range, options)
-    return found instanceof Promise
-      ? found.catch(elsewhere(() => remote.moment(range, options)))
-      : found
+    return this.#askAtOnce((shard) => shard.moment(range, options))
   }
 
   scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {

@@ -54,6 +54,16 @@ async function openAtFirst(world: ReplicatedWorld): Promise<TestNode> {
   return leader
 }
 
+/** As a controller elects when a leader is away: without the first node, which hears of nothing and cannot ask. */
+function depose(world: ReplicatedWorld, next: TestNode): void {
+  world.isLost = (from, to) => from === 'n1' || to === 'n1'
+  world.isDeaf = (node) => node === 'n1'
+  world.control.isAway = true
+  const { configuration } = world.control
+  const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
+  world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+}
+
 describe('a leader that was deposed', () => {
   it('is followed by another one without the wait for a heartbeat', async () => {
     await using world = await ReplicatedWorld.open()
@@ -71,12 +81,7 @@ describe('a leader that was deposed', () => {
   it('has shown no time at which its successor, whose clock is behind, commits something', async () => {
     await using world = await ReplicatedWorld.open({ aheadMs: [AHEAD_MS, 0, 0] })
     const [old, next] = [await openAtFirst(world), world.node('n2')]
-    world.isLost = (from, to) => from === 'n1' || to === 'n1'
-    world.isDeaf = (node) => node === 'n1'
-    world.control.isAway = true
-    const { configuration } = world.control
-    const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
-    world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+    depose(world, next)
     let shown = TIMESTAMP_ZERO
     const range = { start: Buffer.alloc(0), end: undefined }
     const { signal } = new AbortController()
@@ -98,12 +103,7 @@ describe('a leader that was deposed', () => {
   it('does not search: its index lacks what its successor has acknowledged', async () => {
     await using world = await ReplicatedWorld.open()
     const [old, next] = [await openAtFirst(world), world.node('n2')]
-    world.isLost = (from, to) => from === 'n1' || to === 'n1'
-    world.isDeaf = (node) => node === 'n1'
-    world.control.isAway = true
-    const { configuration } = world.control
-    const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
-    world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+    depose(world, next)
     await world.until(() => next.isServing)
     expect(old.isServing).to.equal(true)
     const { signal } = new AbortController()
@@ -119,13 +119,7 @@ describe('a leader that was deposed', () => {
     const [old, next] = [await openAtFirst(world), world.node('n2')]
     const transactionId = newId(world)
     await world.when(prepareAt(old, transactionId))
-    world.isLost = (from, to) => from === 'n1' || to === 'n1'
-    world.isDeaf = (node) => node === 'n1'
-    // As a controller elects when a leader is away: without it, and it cannot ask.
-    world.control.isAway = true
-    const { configuration } = world.control
-    const inSync = configuration.inSync.filter(({ node }) => node !== 'n1')
-    world.control.write({ ...configuration, epoch: 2, leader: next.replica, inSync })
+    depose(world, next)
     await world.until(() => next.isServing)
     const command = { transactionId, anchor: KEY, decision: 'commit', ...NO_COMMIT_BELOW } as const
     const decided = await world.when(next.shard.decide(command))
