@@ -85,7 +85,8 @@ export class ReplicatedReplica implements ReplicaMachine {
     const shared = { journal, clock, hybridClock, log, network, control, beats, sleeps }
     const parts = { self, logId, start, ...shared }
     this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
-    this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
+    const { state } = options
+    this.#applier = new CommittedApplier({ state, log: this.log, index: start.log, clock })
   }
 
   /** Whether reads and writes are served here. */
