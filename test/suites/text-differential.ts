@@ -108,7 +108,7 @@ async function searchAll(
   return found
 }
 
-/** Whoever is at a place has the score of that place: nearly equal ones may change theirs. */
+/** Each hit has the score of its place. Hits with nearly equal scores may change their places. */
 async function expectScored(
   client: StoreClient,
   naive: NaiveTextIndex,
