@@ -157,8 +157,9 @@ export class ReplicatedReplica implements ReplicaMachine {
       'UNAVAILABLE',
       'the leadership of the shard ended before the write was confirmed; its outcome is unknown',
     )
+    const fates = this.log.depose()
     this.#isStopping = true
-    this.#stopping = this.#with.proposals().suspend(notLeader(), unknown)
+    this.#stopping = this.#with.proposals().suspend({ refusal: notLeader(), unknown, fates })
     void this.#stopping.then(
       () => {
         this.#isStopping = false
@@ -177,10 +178,11 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#with.onHalted?.(reason)
   }
 
-  /** This replica leads no more, whatever others think: what it has not committed is refused. */
+  /** This replica leads no more, whatever others think, and hears of no other leader. */
   retire(): void {
     this.#isRetired = true
     this.stopLeading()
+    this.log.giveUp()
   }
 
   async close(): Promise<void> {

@@ -39,6 +39,7 @@ export class FollowerProgress {
   /** The first entry that was sent since it streams: those before it are not among the bytes. */
   #streamedFrom = 0
   #confirmedRound = 0
+  #toldCommitted = -1
 
   constructor(next: number, nowMs: number) {
     this.next = next
@@ -47,6 +48,13 @@ export class FollowerProgress {
 
   get confirmedRound(): number {
     return this.#confirmedRound
+  }
+
+  /** A message says that entries up to here are committed; answers whether none before said so. */
+  tell(committed: number): boolean {
+    const isNews = committed > this.#toldCommitted
+    this.#toldCommitted = committed
+    return isNews
   }
 
   confirm(round: number): void {

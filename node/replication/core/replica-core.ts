@@ -27,6 +27,7 @@ import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
+import { fateOfSpan, type EntrySpan, type SpanFate } from './span-fate.ts'
 
 /** What has happened. */
 export type Input =
@@ -225,6 +226,11 @@ export class ReplicaCore {
   needsSnapshot(base: LogPosition): boolean {
     const { committed, log } = this.#with
     return !this.isLeading && committed < base.sequence && !log.has(base)
+  }
+
+  /** What became of entries that this replica appended as leader; see `SpanFate`. */
+  fateOf(span: EntrySpan): SpanFate {
+    return this.haltReason === undefined ? fateOfSpan(span, this.#with) : 'unknown'
   }
 
   /** Committed entries up to here left the log on disk. */
