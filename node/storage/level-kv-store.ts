@@ -78,6 +78,7 @@ export class LevelKvStore implements KvStore {
   readonly #closeListeners: (() => void)[] = []
   /** Why writes are refused until the next reopening; undefined if they are not. */
   #refusal: ServiceError | undefined
+  #damage: ServiceError | undefined
   #generation = 0
   #recovering: Promise<void> | undefined
   #closed: Promise<void> | undefined
@@ -107,6 +108,10 @@ export class LevelKvStore implements KvStore {
   /** Counts the reopenings. A cache from an older generation may be wrong (L2). */
   get generation(): number {
     return this.#generation
+  }
+
+  get damage(): ServiceError | undefined {
+    return this.#damage
   }
 
   get(key: Uint8Array): Buffer | undefined {
@@ -226,7 +231,9 @@ export class LevelKvStore implements KvStore {
   }
 
   #told(error: ServiceError): ServiceError {
-    if (error.code === 'CORRUPTION') this.#onDamage?.(error)
+    if (error.code !== 'CORRUPTION') return error
+    this.#damage ??= error
+    this.#onDamage?.(error)
     return error
   }
 

@@ -171,7 +171,8 @@ class DiskNode {
       },
       configurations,
       hashes: source.hashes,
-      linkTo: linksFrom,
+      // A round that has begun asks nobody any more either.
+      linkTo: (to) => (this.isLooking ? linksFrom(to) : undefined),
       directoryOf: (id) => stores.directoryOf(id),
       onDamaged,
       counts: this.counts,
