@@ -72,6 +72,7 @@ export class FollowerProgress {
     this.grantedUntilMs = -Infinity
     this.heardMs = -Infinity
     this.#confirmedRound = 0
+    this.#toldCommitted = -1
     this.probeAfter(logEnd)
   }
 
