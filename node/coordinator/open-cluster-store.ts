@@ -292,7 +292,7 @@ function openHost(
 
 /** What other nodes ask the shards that this node leads, and its replicas. */
 function callHandlers({ places, hybridClock, clock }: ClusterStoreParts): PeerHandlers {
-  const shards = serveShards({ find: places.find, hybridClock, clock })
+  const shards = serveShards({ find: places.find, coming: places, hybridClock, clock })
   const replicas = serveReplicas({ find: places.findReplica, hybridClock, clock })
   return new Map([...shards, ...replicas])
 }

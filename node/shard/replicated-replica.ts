@@ -87,7 +87,8 @@ export class ReplicatedReplica implements ReplicaMachine {
     const shared = { journal, clock, hybridClock, log, network, control, beats, sleeps }
     const parts = { self, logId, start, ...shared }
     this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
-    this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
+    const { state } = options
+    this.#applier = new CommittedApplier({ state, log: this.log, index: start.log, clock })
   }
 
   /** Whether reads and writes are served here. */
@@ -164,8 +165,9 @@ export class ReplicatedReplica implements ReplicaMachine {
       'UNAVAILABLE',
       'the leadership of the shard ended before the write was confirmed; its outcome is unknown',
     )
+    const fates = this.log.depose()
     this.#isStopping = true
-    this.#stopping = this.#with.proposals().suspend(notLeader(), unknown)
+    this.#stopping = this.#with.proposals().suspend({ refusal: notLeader(), unknown, fates })
     void this.#stopping.then(
       () => {
         this.#isStopping = false
@@ -184,10 +186,11 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#with.onHalted?.(reason)
   }
 
-  /** This replica leads no more, whatever others think: what it has not committed is refused. */
+  /** This replica leads no more, whatever others think, and hears of no other leader. */
   retire(): void {
     this.#isRetired = true
     this.stopLeading()
+    this.log.giveUp()
   }
 
   async close(): Promise<void> {
