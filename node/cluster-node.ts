@@ -79,6 +79,8 @@ export function startClusterNode(
 
 /** Handlers that are known one after the other; the node of peers asks for them with each call. */
 class LateHandlers extends Map<number, PeerHandler> {
+  isComplete = false
+
   add(handlers: PeerHandlers): void {
     for (const [operation, handler] of handlers) this.set(operation, handler)
   }
@@ -178,7 +180,6 @@ async function openDisk({ config, life, clock, log }: Base) {
   const told = { clock, log, life, nodeId, isAmongOthers: true }
   const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, { clock, log })
-  await directory.allowMarks()
   if (!guard.hasRoomFor(0)) {
     const fields = { freeBytes: guard.freeBytes(), reserveBytes }
     log.warn('the disk is full: this start waits for room where it has to write', fields)
@@ -249,6 +250,7 @@ function openStoreOf(
   const onHandlers = (ofStore: PeerHandlers, host: ReplicaHost): void => {
     known.host = host
     handlers.add(ofStore)
+    handlers.isComplete = true
   }
   const self = { node: nodeId, incarnation: identity.incarnation }
   const own = {
