@@ -51,6 +51,7 @@ import {
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
+import { refuseDirectoryOfSwarm } from './directory-use.ts'
 import { TcpTransport, type TlsIdentity } from './peer/channels/tcp-transport.ts'
 import { openPeerNode, PEER_VERSIONS } from './peer/connections/open-peer-node.ts'
 import { PEER_LIMITS } from './peer/peer-limits.ts'
@@ -175,6 +176,7 @@ async function openDisk({ config, life, clock, log }: Base) {
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
   const local = await openLocalCoordination(config, path, { clock, log, life })
+  await refuseDirectoryOfSwarm(path, local)
   const told = { clock, log, life, nodeId, isAmongOthers: true }
   const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, { clock, log })

@@ -13,6 +13,7 @@ import { readinessReply } from './api/readiness-reply.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import type { NodeConfig } from './config.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
+import { refuseDirectoryOfNode } from './directory-use.ts'
 import {
   addMetrics,
   apiOptionsOf,
@@ -41,6 +42,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
 
   const directory = await openDataDirectory(config.dataDir, { clock })
   life.onClose(() => directory.close())
+  await refuseDirectoryOfNode(directory.path)
   const { version } = readProduct()
   const { logLevel } = config
   log.info('server starts', { version, node: process.version, dataDir: directory.path, logLevel })

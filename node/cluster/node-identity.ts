@@ -74,6 +74,13 @@ export class NodeIdentity {
     return NodeIdentity.openIn(directory.id, fileAt(path.join(directory.path, FILE)))
   }
 
+  /** The cluster to which a directory belongs; undefined if no node has used it. Begins no life. */
+  static async clusterOf(directory: string): Promise<ClusterIdentity | undefined> {
+    const file = fileAt(path.join(directory, FILE))
+    const text = await file.read()
+    return text === undefined ? undefined : parseRemembered(text, file.name).cluster
+  }
+
   /** As `open`, for an identity that is kept in `file`. */
   static async openIn(nodeId: NodeId, file: IdentityFile): Promise<NodeIdentity> {
     const text = await file.read()

@@ -16,6 +16,7 @@ const COMPOSERS: ReadonlySet<string> = new Set([
   'config.ts',
   'cluster-config.ts',
   'cluster-node.ts',
+  'directory-use.ts',
   'node-parts.ts',
 ])
 
