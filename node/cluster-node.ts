@@ -78,6 +78,8 @@ export function startClusterNode(
 
 /** Handlers that are known one after the other; the node of peers asks for them with each call. */
 class LateHandlers extends Map<number, PeerHandler> {
+  isComplete = false
+
   add(handlers: PeerHandlers): void {
     for (const [operation, handler] of handlers) this.set(operation, handler)
   }
@@ -246,6 +248,7 @@ function openStoreOf(
   const onHandlers = (ofStore: PeerHandlers, host: ReplicaHost): void => {
     known.host = host
     handlers.add(ofStore)
+    handlers.isComplete = true
   }
   const self = { node: nodeId, incarnation: identity.incarnation }
   const own = {

@@ -15,6 +15,11 @@ export type Lane = (typeof LANES)[number]
 /** Whether the other side may have acted on a call that failed. */
 export type Happened = 'nothing' | 'unknown'
 
+export type TransportErrorCode = Extract<
+  ErrorCode,
+  'UNAVAILABLE' | 'DEADLINE_EXCEEDED' | 'OVERLOADED' | 'CANCELLED' | 'INVALID_ARGUMENT'
+>
+
 /**
  * The transport failed, and not the handler. `happened` is `nothing` if the handler did not run and
  * will not: a retry anywhere is safe. Otherwise it is `unknown`.
@@ -22,11 +27,7 @@ export type Happened = 'nothing' | 'unknown'
 export class TransportError extends ServiceError {
   readonly happened: Happened
 
-  constructor(
-    code: Extract<ErrorCode, 'UNAVAILABLE' | 'DEADLINE_EXCEEDED' | 'OVERLOADED' | 'CANCELLED'>,
-    message: string,
-    happened: Happened,
-  ) {
+  constructor(code: TransportErrorCode, message: string, happened: Happened) {
     super(code, message)
     this.happened = happened
   }
@@ -154,8 +155,21 @@ export type PeerHandler =
   | { readonly kind: 'upload'; handle(request: UploadRequest): Promise<Uint8Array> }
   | { readonly kind: 'message'; handle(message: PeerMessage): Promise<void> | undefined }
 
-/** The handlers by operation. A call of another operation or kind is refused: INVALID_ARGUMENT. */
-export type PeerHandlers = ReadonlyMap<number, PeerHandler>
+/**
+ * The handlers by operation. A call of another operation or kind is refused, and nothing happened: INVALID_ARGUMENT,
+ * or UNAVAILABLE while the node starts and `isComplete` is false.
+ */
+export type PeerHandlers = ReadonlyMap<number, PeerHandler> & { readonly isComplete?: boolean }
+
+/** The refusal of a call that no handler takes. */
+export function noHandler(
+  { isComplete = true }: PeerHandlers,
+  { operation, kind }: { readonly operation: number; readonly kind: PeerHandler['kind'] },
+): TransportError {
+  if (!isComplete) return new TransportError('UNAVAILABLE', 'the node is starting', 'nothing')
+  const message = `the node has no operation ${operation} of kind "${kind}"`
+  return new TransportError('INVALID_ARGUMENT', message, 'nothing')
+}
 
 /**
  * One node's end of all its links.

@@ -5,7 +5,10 @@ import type { AppliedCommand } from './shard-state.ts'
 
 /** Proposals that were applied together and become durable together, or are refused together. */
 export class ProposalGroup {
+  /** Those with an entry, in the order of the entries. */
   readonly proposals: Proposal[] = []
+  /** Those without one, which have only read what the group does. */
+  readonly readers: Proposal[] = []
   readonly applied: AppliedCommand[] = []
   readonly entries: AppendedEntry[] = []
   /** The logs whose ready entries must become durable with these. */
@@ -24,7 +27,8 @@ export class ProposalGroup {
   }
 
   add(proposal: Proposal, applied: AppliedCommand): void {
-    this.join(proposal)
+    this.proposals.push(proposal)
+    this.#await(proposal)
     this.applied.push(applied)
     this.entries.push(applied.appended)
     this.#bytes += applied.bytes
@@ -33,8 +37,8 @@ export class ProposalGroup {
 
   /** Adds a proposal without an entry. Its answer waits until the group it has read is durable. */
   join(proposal: Proposal): void {
-    this.proposals.push(proposal)
-    this.#isAwaited ||= proposal.options.isAwaited ?? true
+    this.readers.push(proposal)
+    this.#await(proposal)
   }
 
   /** Every proposal has its answer. */
@@ -46,5 +50,9 @@ export class ProposalGroup {
   ended(): Promise<void> {
     this.#done ??= Promise.withResolvers()
     return this.#done.promise
+  }
+
+  #await({ options }: Proposal): void {
+    this.#isAwaited ||= options.isAwaited ?? true
   }
 }

@@ -10,6 +10,8 @@
 //   G3  After a refusal by the journal everything that was applied and is not committed is refused as
 //       well, and the memory is rebuilt from the store before anything is applied again.
 //   G4  What is committed and not in the store yet is bounded; beyond that nothing more is applied.
+//   G5  What the journal did not take, and what has no entry, leaves nothing behind when a leadership ends, so it
+//       is refused. The answer of a taken group is what its entries become under the next leader.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvariantError, must } from '../../lib/assert.ts'
@@ -19,6 +21,7 @@ import { isSliced, runSliced, SLICE_MS, type Sliced } from '../../lib/sliced.ts'
 import type { AppendedEntry } from '../journal/batch-writer.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalSource } from '../journal/journal-source.ts'
+import type { GroupFate } from '../replication/shell/deposed-groups.ts'
 import type { ProposedCommand } from './apply/proposed-command.ts'
 import { PendingProposals } from './pending-proposals.ts'
 import { Proposal, type ProposalOptions } from './proposal.ts'
@@ -57,7 +60,17 @@ export interface LogBacklog {
   readonly unstoredBytes: number
 }
 
-/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G4). */
+/** What the proposals of a leader hear when its leadership ends. */
+export interface Suspension {
+  /** Nothing happened; also the refusal of what is proposed later. */
+  readonly refusal: ServiceError
+  /** The outcome is not known. */
+  readonly unknown: ServiceError
+  /** What becomes of the groups that were taken and are not committed, in order. */
+  readonly fates: readonly Promise<GroupFate>[]
+}
+
+/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G5). */
 export class ShardLog implements JournalSource {
   readonly logId: ShardId
   readonly #with: ShardLogOptions
@@ -170,24 +183,41 @@ export class ShardLog implements JournalSource {
   }
 
   /**
-   * Another replica leads, or may. What was applied and is not committed is refused with `unknown`, and
-   * everything else with `refusal` until `resume`. Resolves when the log writes the store no more.
+   * Another replica leads, or may. What the journal has taken is answered by its fate (G5), and everything else is
+   * refused until `resume`. Resolves when the log writes the store no more, which does not wait for the fates.
    */
-  async suspend(refusal: ServiceError, unknown: ServiceError): Promise<void> {
+  async suspend(suspension: Suspension): Promise<void> {
+    const { refusal, fates } = suspension
     this.#suspended = refusal
     this.#isAnnounced = false
-    const groups = [...this.#taken, this.#open]
+    const [taken, open] = [this.#taken, this.#open]
     this.#taken = []
     this.#with.state.overlay.dropUncommitted()
     this.#refusal = refusal
     this.#open = undefined
-    for (const group of groups) {
-      if (group !== undefined) this.#finish(group, (proposal) => proposal.reject(unknown))
-    }
+    for (const [i, group] of taken.entries()) void this.#depose(group, fates[i], suspension)
+    if (open !== undefined) this.#finish(open, (proposal) => proposal.reject(refusal))
     for (const proposal of this.#queue.splice(0)) this.#reject(proposal, refusal)
     await this.#applying
     await this.#recovering
     await this.#feed.reachedInTheEnd(this.#with.state.committedSequence)
+  }
+
+  /** G5. Nobody in this process waits for the group any more: the memory has dropped it. */
+  async #depose(
+    group: ProposalGroup,
+    deciding: Promise<GroupFate> | undefined,
+    { refusal, unknown }: Suspension,
+  ): Promise<void> {
+    for (const proposal of group.readers) this.#answer(proposal, () => proposal.reject(refusal))
+    group.end()
+    const fate = await deciding
+    for (const proposal of group.proposals) {
+      this.#answer(proposal, () => {
+        if (fate === 'committed') proposal.resolve()
+        else proposal.reject(fate === 'nothing' ? refusal : unknown)
+      })
+    }
   }
 
   /** This replica leads, and its store has every committed entry. Resolves when proposals are taken. */
@@ -381,11 +411,14 @@ export class ShardLog implements JournalSource {
   }
 
   #finish(group: ProposalGroup, answer: (proposal: Proposal) => void): void {
-    for (const proposal of group.proposals) {
-      this.#pending.end(proposal)
-      answer(proposal)
-    }
+    for (const proposal of group.proposals) this.#answer(proposal, answer)
+    for (const proposal of group.readers) this.#answer(proposal, answer)
     group.end()
+  }
+
+  #answer(proposal: Proposal, answer: (proposal: Proposal) => void): void {
+    this.#pending.end(proposal)
+    answer(proposal)
   }
 }
 

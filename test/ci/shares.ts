@@ -27,6 +27,7 @@ const USUAL_SECONDS = 2
  */
 const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cli-swarm.test.ts': 80,
+  'test/integration/cluster-contract.test.ts': 45,
   'test/integration/cluster-control.test.ts': 45,
   'test/integration/cluster-faults.test.ts': 110,
   'test/integration/cluster-nodes.test.ts': 150,
@@ -34,7 +35,8 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cluster-simulation.test.ts': 80,
   'test/integration/cluster-steering.test.ts': 100,
   'test/integration/cluster-suites.test.ts': 60,
-  'test/integration/cluster-text-suites.test.ts': 150,
+  'test/integration/cluster-text-suites.test.ts': 165,
+  'test/integration/cluster-transactions.test.ts': 70,
   'test/integration/crash.test.ts': 260,
   'test/integration/disk-full-api.test.ts': 21,
   'test/integration/docs-browser.test.ts': 100,

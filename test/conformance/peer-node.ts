@@ -138,11 +138,22 @@ export function describePeerNode(name: string, openWorld: () => PeerWorld): void
       it('of another operation or kind are refused', async () => {
         const { link } = await peers.pair(callHandler(async () => EMPTY))
 
+        const refused = { code: 'INVALID_ARGUMENT', happened: 'nothing' }
         const other = peers.failure(link.call({ operation: 2, body: EMPTY }))
-        expect(await other).to.include({ code: 'INVALID_ARGUMENT' })
-        expect(await peers.failure(collect(link.stream(ask())))).to.include({
-          code: 'INVALID_ARGUMENT',
-        })
+        expect(await other).to.include(refused)
+        expect(await peers.failure(collect(link.stream(ask())))).to.include(refused)
+      })
+
+      it('of an operation that a starting node does not have yet may be made again', async () => {
+        const handlers = Object.assign(
+          callHandler(async () => EMPTY),
+          { isComplete: false },
+        )
+        const { link } = await peers.pair(handlers)
+
+        await link.call(ask())
+        const other = peers.failure(link.call({ operation: 2, body: EMPTY }))
+        expect(await other).to.include({ code: 'UNAVAILABLE', happened: 'nothing' })
       })
 
       it('wait for a place, and are refused when too many wait', async () => {

@@ -38,6 +38,8 @@ type ApiOptions = Partial<Omit<ApiServerOptions, 'service' | 'cluster'>> & {
 
 export interface Api extends AsyncDisposable {
   readonly url: string
+  /** The same, by the name that a place gives it. */
+  readonly api: string
   readonly service: StoreService
   readonly logged: readonly string[]
   readonly broken: readonly InvariantError[]
@@ -77,6 +79,7 @@ export async function startApi({
   })
   return {
     url: server.url,
+    api: server.url,
     service: store,
     logged,
     broken,
@@ -89,7 +92,7 @@ export async function startApi({
 }
 
 /** What a write to a table answers for, in one line. */
-export async function prepareBooks(api: Api): Promise<void> {
+export async function prepareBooks(api: Pick<Api, 'send'>): Promise<void> {
   await api.send({ method: 'POST', path: '/api/v1/tables/books', body: '{}' })
   const body =
     '{"inserts":{"book/1":{"title":"Sea charts","price":12},"big":{"n":9007199254740993}}}'

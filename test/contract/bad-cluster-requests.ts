@@ -1,4 +1,5 @@
-// Bad input for the operations of a cluster, and for what a table may ask of one, in swarm mode.
+// Bad input for the operations of a cluster, and for what a table may ask of one: everywhere, in swarm mode, and in a
+// cluster of three nodes.
 
 import type { Sent } from './api-harness.ts'
 
@@ -14,18 +15,12 @@ const C = '/api/v1/cluster'
 const SHARD = `${C}/shards/9f3c2a1700000001`
 
 export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
-  'createTable in swarm mode': [
+  'createTable with replicas': [
     ['no replicas', { path: `${T}/new`, body: '{"replication_factor":0}' }, 'INVALID_ARGUMENT'],
     ['eight replicas', { path: `${T}/new`, body: '{"replication_factor":8}' }, 'INVALID_ARGUMENT'],
     [
-      'two replicas',
-      { path: `${T}/new`, body: '{"replication_factor":2}' },
-      'INVALID_ARGUMENT',
-      /swarm mode/,
-    ],
-    [
       'more in sync than there are',
-      { path: `${T}/new`, body: '{"min_in_sync":2}' },
+      { path: `${T}/new`, body: '{"replication_factor":1,"min_in_sync":2}' },
       'INVALID_ARGUMENT',
     ],
   ],
@@ -38,8 +33,7 @@ export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
     ['an empty cursor', { method: 'GET', path: `${C}/shards?cursor=` }, 'INVALID_ARGUMENT'],
     ['a cursor of NUL', { method: 'GET', path: `${C}/shards?cursor=%00` }, 'INVALID_ARGUMENT'],
   ],
-  'steering in swarm mode': [
-    ['a drain', { path: `${C}/nodes/node/drain` }, 'INVALID_ARGUMENT', /swarm mode/],
+  'steering of nodes': [
     ['a slash in a node', { path: `${C}/nodes/a%2Fb/drain` }, 'INVALID_ARGUMENT'],
     ['a long node', { path: `${C}/nodes/${'n'.repeat(129)}/drain` }, 'INVALID_ARGUMENT'],
     ['an unknown wish', { path: `${C}/nodes/node/destroy` }, 'NOT_FOUND'],
@@ -63,5 +57,45 @@ export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
   transferLeader: [
     ['no body', { path: `${SHARD}/transfer-leader` }, 'INVALID_ARGUMENT'],
     ['an empty node', { path: `${SHARD}/transfer-leader`, body: '{"to":""}' }, 'INVALID_ARGUMENT'],
+  ],
+}
+
+export const BAD_SWARM_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
+  'createTable in swarm mode': [
+    [
+      'two replicas',
+      { path: `${T}/new`, body: '{"replication_factor":2}' },
+      'INVALID_ARGUMENT',
+      /swarm mode/,
+    ],
+    [
+      'more in sync than the one replica',
+      { path: `${T}/new`, body: '{"min_in_sync":2}' },
+      'INVALID_ARGUMENT',
+    ],
+  ],
+  'steering in swarm mode': [
+    ['a drain', { path: `${C}/nodes/node/drain` }, 'INVALID_ARGUMENT', /swarm mode/],
+  ],
+}
+
+/** To a cluster. No node of it has the id "node", and no shard is the ninth. */
+export const BAD_STEERING: Readonly<Record<string, readonly Row[]>> = {
+  'steering of what is not there': [
+    ['a drain', { path: `${C}/nodes/node/drain` }, 'NOT_FOUND', /"node"/],
+    ['the end of a drain', { path: `${C}/nodes/node/undrain` }, 'NOT_FOUND', /"node"/],
+    ['a decommission', { path: `${C}/nodes/node/decommission` }, 'NOT_FOUND', /"node"/],
+    [
+      'a move',
+      { path: `${SHARD}/move`, body: '{"from":"node","to":"b"}' },
+      'NOT_FOUND',
+      /9f3c2a1700000001/,
+    ],
+    [
+      'another leader',
+      { path: `${SHARD}/transfer-leader`, body: '{"to":"node"}' },
+      'NOT_FOUND',
+      /9f3c2a1700000001/,
+    ],
   ],
 }

@@ -1,3 +1,6 @@
+// What became visible is read from the disks of the store, of which each delays writes as it likes. As clients see
+// it, in one process and in a cluster: test/suites/serializability.ts.
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,6 +17,7 @@ import {
 import { DelayedStores } from '../support/worlds/delayed-stores.ts'
 import { LeapingClock } from '../support/worlds/leaping-clock.ts'
 import { SwarmHarness } from '../support/servers/swarm-harness.ts'
+import { parseTestSettings } from '../support/worlds/test-settings.ts'
 
 const SEEDS = 6
 const CLIENTS = 10
@@ -41,7 +45,7 @@ function checkContention({ transactions }: RecordedHistory): void {
 }
 
 describe('transactions', () => {
-  const first = Math.floor(Math.random() * 1_000_000)
+  const { seed: first } = parseTestSettings(process.env)
   for (let seed = first; seed < first + SEEDS; seed++) {
     it(`are serializable while the clock leaps and disks finish in the order of seed ${seed}`, async function () {
       this.timeout(240_000)

@@ -30,15 +30,19 @@ export function describeModel(
         maxCommands: COMMANDS_MAX,
         size: 'max',
       })
+      let model = new StoreModel()
       const property = fc.asyncProperty(sequences, async (commands) => {
         await subject.clear()
-        const model = new StoreModel()
+        model = new StoreModel()
         await fc.asyncModelRun(() => ({ model, real: subject }), commands)
         await compareAll(model, subject)
       })
 
       try {
         await fc.assert(property, { seed, numRuns: runs })
+        // The only one of a few runs, perhaps.
+        await subject.restart()
+        await compareAll(model, subject)
       } catch (error) {
         const message = `the store and the model differ; its log:\n${subject.log}`
         throw new Error(message, { cause: error })

@@ -133,7 +133,7 @@ export class ControlledCluster implements ClusterService {
     const { nodes } = await this.#with.control.report()
     const found = nodes.find((node) => node.id === id)
     if (found !== undefined) return found
-    throw new ServiceError('NOT_FOUND', `no node ${id} is in the cluster; list the nodes`)
+    throw new ServiceError('NOT_FOUND', `no node "${id}" is in the cluster; list the nodes`)
   }
 
   async #shard(path: ShardPath): Promise<ShardReport> {

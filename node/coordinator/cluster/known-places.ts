@@ -2,6 +2,7 @@ import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import { LeaderPlaces } from '../../cluster/leader-places.ts'
 import type { PeerLink, PeerNode } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
+import type { ComingShards } from '../../shard/remote/held-calls.ts'
 import type { FindShard } from '../../shard/remote/served-shards.ts'
 import type { ShardPlace, ShardPlaces } from '../../shard/remote/shard-places.ts'
 import type { ShardReplica } from '../../shard/shard-replica.ts'
@@ -18,8 +19,8 @@ export interface KnownPlacesOptions {
   readonly loopback: PeerLink
 }
 
-/** The places of leaders, this node among them. */
-export class KnownPlaces implements ShardPlaces {
+/** The places of leaders, this node among them, and the shards that it is about to lead. */
+export class KnownPlaces implements ShardPlaces, ComingShards {
   readonly #with: KnownPlacesOptions
   readonly #others: LeaderPlaces
 
@@ -31,10 +32,31 @@ export class KnownPlaces implements ShardPlaces {
     })
   }
 
-  /** Answers this node only while it serves the shard. */
+  /** Answers this node only while it serves the shard, or is about to. */
   async leaderOf(id: ShardId): Promise<ShardPlace | undefined> {
     const place = await this.#others.leaderOf(id)
-    return place?.node === this.#with.self && !this.#isServing(id) ? undefined : place
+    if (place?.node !== this.#with.self || this.#isServing(id)) return place
+    return this.isComing(id, place.epoch) ? place : undefined
+  }
+
+  isComing(id: ShardId, epoch: number): boolean {
+    const { host, map, self } = this.#with
+    const { replicated } = host().find(id) ?? {}
+    if (replicated === undefined || replicated.isServing) return false
+    const path = map.pathOf(id)
+    const known = path === undefined ? undefined : map.configurationOf(path)
+    return epoch > (known?.epoch ?? 0) || known?.leader?.node === self
+  }
+
+  onChange(id: ShardId, listener: () => void): () => void {
+    const { host, map } = this.#with
+    const path = map.pathOf(id)
+    const stopServing = host().onServing(id, listener)
+    const stopNews = path === undefined ? undefined : map.onConfiguration(path, listener)
+    return () => {
+      stopServing()
+      stopNews?.()
+    }
   }
 
   hint(id: ShardId, leader: NodeId | undefined, epoch: number): void {

@@ -1,8 +1,8 @@
 // A node's way to itself: the calls of a shard that has just become led here, and whose caller was looking for
 // it elsewhere.
 
-import { ServiceError } from '../../../lib/errors.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import { noHandler } from '../../peer/peer.ts'
 import type {
   Body,
   Call,
@@ -75,9 +75,10 @@ export class LoopbackLink implements PeerLink {
   async close(): Promise<void> {}
 
   #handler<Kind extends PeerHandler['kind']>({ operation }: Call, kind: Kind): HandlerOf<Kind> {
-    const handler = this.#handlers().get(operation)
+    const handlers = this.#handlers()
+    const handler = handlers.get(operation)
     if (handler !== undefined && isOfKind(handler, kind)) return handler
-    throw new ServiceError('INVALID_ARGUMENT', `this node has no operation ${operation} to ${kind}`)
+    throw noHandler(handlers, { operation, kind })
   }
 
   #requestOf({ body }: Call, { signal, timeoutMs }: CallOptions): PeerRequest {

@@ -107,6 +107,7 @@ export class ReplicaHost {
   /** What the disk had at the start and nobody has opened yet. */
   readonly #found: Map<ShardId, Found>
   readonly #replacing = new Set<ShardId>()
+  readonly #servingListeners = new Map<ShardId, Set<() => void>>()
   readonly #beats: NodeBeats
   readonly #sleeps: SleepWatch
   readonly #stopTicks: () => Promise<void>
@@ -170,6 +171,17 @@ export class ReplicaHost {
 
   find(id: ShardId): LocalShard | undefined {
     return this.#hosted.get(id)?.shard
+  }
+
+  /** Calls `listener`, which must not throw, when the replica serves or serves no more. Returns how to stop. */
+  onServing(id: ShardId, listener: () => void): () => void {
+    const listeners = this.#servingListeners.get(id) ?? new Set()
+    this.#servingListeners.set(id, listeners)
+    listeners.add(listener)
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#servingListeners.delete(id)
+    }
   }
 
   /** The open replicas that serve their shards as leaders. */
@@ -253,9 +265,11 @@ export class ReplicaHost {
       replication: {
         ...this.#replicationParts(name, log),
         onLeadership: (isLeading) => {
-          if (!isLeading) return led.remove(id)
-          this.#counts.elections += 1
-          led.add(shard.led)
+          if (isLeading) {
+            this.#counts.elections += 1
+            led.add(shard.led)
+          } else led.remove(id)
+          for (const listener of this.#servingListeners.get(id) ?? []) listener()
         },
         onHalted: (reason) => onDamaged?.(id, new ServiceError('CORRUPTION', reason)),
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
@@ -268,8 +282,10 @@ export class ReplicaHost {
   #admit({ id }: ShardRecord, settings: TableSettings, shard: LocalShard): LocalShard {
     const { configurations } = this.#with
     const name = { tableId: settings.tableId, id }
-    const configure = (configuration: ShardConfiguration): void =>
+    const configure = (configuration: ShardConfiguration): void => {
+      for (const node of configuration.replicas) this.#beats.meet(node)
       shard.replicated?.log.configure(configuration)
+    }
     const stopListening = configurations.onConfiguration(name, configure)
     this.#hosted.set(id, { shard, settings, stopListening })
     const configuration = configurations.configurationOf(name)

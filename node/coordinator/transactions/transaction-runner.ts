@@ -21,6 +21,7 @@ import type { ServiceError } from '../../../lib/errors.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import { TIMESTAMP_ZERO, type HybridClock, type Timestamp } from '../../clock/hybrid-clock.ts'
 import type { Decision, KeyHolder, KeyInterval, WriteOutcome } from '../../shard/command/command.ts'
+import { isRefused } from '../../shard/refusals.ts'
 import type { CallOptions, Shard } from '../../shard/shard.ts'
 import type { ShardRouter } from '../../shard/shard-router.ts'
 import {
@@ -335,7 +336,6 @@ export class TransactionRunner {
     prepared: readonly PrepareResult[],
     run: AgedRun,
   ): Promise<Tried> {
-    const { awaitResolution } = run.options
     const { transactionId } = attempt
     const commit = { transactionId, anchor: attempt.anchor.key, decision: 'commit' } as const
     let decision: Decision
@@ -345,22 +345,38 @@ export class TransactionRunner {
         { after: fatesOf(prepared) },
       )
     } catch (error) {
-      if (!isMoved(error)) throw error
-      // The transaction is undecided, and the prepares may not be durable at the new place.
-      await this.#abort(attempt, run)
-      return { kind: 'moved', error }
+      if (!isRefused(error)) throw error
+      return this.#endRefused(attempt, error, run)
     }
-    const isAwaited = awaitResolution || decision.state === 'aborted'
+    return this.#end(attempt, decision, run)
+  }
+
+  async #end(attempt: TransactionAttempt, decision: Decision, { options }: Run): Promise<Tried> {
+    const isAwaited = options.awaitResolution || decision.state === 'aborted'
     const { released, done } = this.#with.finisher.finish(attempt, decision, { isAwaited })
     if (decision.state === 'aborted') {
       await done
       return { kind: 'again' }
     }
-    if (awaitResolution) await done
+    if (isAwaited) await done
     else await this.#with.finisher.room()
     this.counts.severalShards += 1
     const outcome = { kind: 'committed', version: decision.commitTs } as const
     return { kind: 'finished', outcome, released }
+  }
+
+  /**
+   * The commit was refused, so the transaction is undecided, and at a new place of its record the prepares may not
+   * be durable. It is aborted at once, because its keys would stay held until recovery looks for it.
+   */
+  async #endRefused(attempt: TransactionAttempt, error: ServiceError, run: Run): Promise<Tried> {
+    const decision = await this.#decideAbort(attempt, run)
+    const tried = await this.#end(attempt, decision, run)
+    if (tried.kind === 'finished') return tried
+    const hasMoved: boolean = isMoved(error)
+    if (hasMoved) return { kind: 'moved', error }
+    this.counts.aborted.refused += 1
+    throw error
   }
 
   #conflict(conflict: TransactionConflict): TransactionConflict {

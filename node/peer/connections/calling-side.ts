@@ -218,7 +218,7 @@ function tooMany(peer: string): TransportError {
 
 function errorOf({ flags, body }: Frame): ServiceError {
   const { code, message } = decodeFailure(body)
-  const isNothing = (flags & NOTHING_HAPPENED) !== 0
-  if (code === 'UNAVAILABLE' && isNothing) return new TransportError(code, message, 'nothing')
-  return new ServiceError(code, message)
+  const isRefused =
+    (flags & NOTHING_HAPPENED) !== 0 && (code === 'UNAVAILABLE' || code === 'INVALID_ARGUMENT')
+  return isRefused ? new TransportError(code, message, 'nothing') : new ServiceError(code, message)
 }

@@ -14,6 +14,7 @@ import type { LargeMessages } from '../streams/large-messages.ts'
 import { OutboundStream } from '../streams/outbound-stream.ts'
 import { tooLarge } from './outgoing-call.ts'
 import { PartQueue } from '../streams/part-queue.ts'
+import { noHandler } from '../peer.ts'
 import type { NodeId, PeerHandler, PeerRequest, UploadRequest } from '../peer.ts'
 import type { Service } from './service.ts'
 
@@ -111,8 +112,7 @@ export class ServedCall {
     const handler = service.handlers.get(operation)
     this.#request = new ServedRequest(session, message, () => this.#remainingMs())
     if (handler === undefined || handler.kind !== kind) {
-      const what = `the node has no operation ${operation} of kind "${kind}"`
-      return this.#fail(new ServiceError('INVALID_ARGUMENT', what), NOTHING_HAPPENED)
+      return this.#fail(noHandler(service.handlers, this.#opened), NOTHING_HAPPENED)
     }
     if (kind === 'upload') release()
     void this.#run(handler, this.#request)

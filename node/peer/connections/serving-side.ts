@@ -150,9 +150,12 @@ export class ServingSide implements ConnectionSide {
   #onMessage(body: Buffer, release: () => void): void {
     const { peer: from, version } = this.connection.session
     const operation = this.#messageOperation
-    const handler = this.#service.handlers.get(operation)
+    const { handlers, log } = this.#service
+    const handler = handlers.get(operation)
     if (handler?.kind !== 'message') {
-      this.#service.log.warn('unknown one-way message of a peer', { from, operation })
+      // Messages that come while the node starts are lost, as one-way messages may be.
+      const hasStarted = handlers.isComplete !== false
+      if (hasStarted) log.warn('unknown one-way message of a peer', { from, operation })
       return release()
     }
     try {

@@ -25,7 +25,7 @@ export type Effect =
   | { readonly kind: 'start_epoch'; readonly epoch: number }
   /** The first entry of the epoch is committed: reads and writes may be served. */
   | { readonly kind: 'serve'; readonly epoch: number }
-  /** What was proposed and is not committed has an unknown outcome. */
+  /** What was proposed and is not committed: `ReplicaCore.fateOf` says later what became of it. */
   | { readonly kind: 'stop_leading'; readonly epoch: number }
   /** Write it to the control plane, then answer with the configuration that the control plane has. */
   | { readonly kind: 'change'; readonly change: InSyncChange }

@@ -39,6 +39,7 @@ export class FollowerProgress {
   /** The first entry that was sent since it streams: those before it are not among the bytes. */
   #streamedFrom = 0
   #confirmedRound = 0
+  #toldCommitted = -1
 
   constructor(next: number, nowMs: number) {
     this.next = next
@@ -47,6 +48,13 @@ export class FollowerProgress {
 
   get confirmedRound(): number {
     return this.#confirmedRound
+  }
+
+  /** A message says that entries up to here are committed; answers whether none before said so. */
+  tell(committed: number): boolean {
+    const isNews = committed > this.#toldCommitted
+    this.#toldCommitted = committed
+    return isNews
   }
 
   confirm(round: number): void {
@@ -106,7 +114,7 @@ export class FollowerProgress {
   /** The bytes of the streamed entries that this acknowledges. */
   #bytesReached(durable: number, log: LogIndex): number {
     const above = Math.max(this.matched, this.#streamedFrom - 1)
-    return bytesBetween(log, above, Math.min(durable, this.next - 1))
+    return log.bytesBetween(above, Math.min(durable, this.next - 1))
   }
 
   /** Undefined while this life of the follower has not answered. */
@@ -148,13 +156,4 @@ export class FollowerProgress {
     this.next = through + 1
     return through
   }
-}
-
-/** The bytes of the entries after `above`, through `through`, as far as they are in the log. */
-function bytesBetween(log: LogIndex, above: number, through: number): number {
-  let bytes = 0
-  for (let sequence = Math.max(above, log.base.sequence) + 1; sequence <= through; sequence++) {
-    bytes += log.bytesAt(sequence)
-  }
-  return bytes
 }

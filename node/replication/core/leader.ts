@@ -241,6 +241,8 @@ export class Leader {
     if (this.#isServing || this.#first === undefined || this.#with.committed < this.#first) return
     this.#isServing = true
     this.#with.emit({ kind: 'serve', epoch: this.epoch })
+    // Now the leader before this one learns what became of its last entries, and its writers wait for that.
+    for (const [node, progress] of this.#progress) this.#heartbeat(node, progress)
   }
 
   /** CT2. Below its minimum the set may get a leader that is not among its members, so nothing is closed. */
@@ -306,6 +308,7 @@ export class Leader {
     const { log, nowMs, committed } = this.#with
     const previous: LogPosition = log.positionAt(before) ?? log.base
     progress.lastSentMs = nowMs
+    const isNews = progress.tell(committed)
     const order = {
       kind: 'append' as const,
       to: node,
@@ -316,6 +319,7 @@ export class Leader {
       sentMs: nowMs,
       logEnd: log.last.sequence,
       closed: this.#with.closed.newest,
+      isNews,
     }
     this.#with.emit({ kind: 'replicate', order })
   }

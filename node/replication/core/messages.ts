@@ -90,4 +90,6 @@ export type ReplicationMessage =
 export interface AppendOrder extends Omit<AppendMessage, 'entries'> {
   readonly to: NodeId
   readonly through: number
+  /** The follower was not told yet that entries up to `committed` are committed. */
+  readonly isNews: boolean
 }

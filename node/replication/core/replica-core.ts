@@ -27,6 +27,7 @@ import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
+import { fateOfSpan, type EntrySpan, type SpanFate } from './span-fate.ts'
 
 /** What has happened. */
 export type Input =
@@ -227,6 +228,11 @@ export class ReplicaCore {
     return !this.isLeading && committed < base.sequence && !log.has(base)
   }
 
+  /** What became of entries that this replica appended as leader; see `SpanFate`. */
+  fateOf(span: EntrySpan): SpanFate {
+    return this.haltReason === undefined ? fateOfSpan(span, this.#with) : 'unknown'
+  }
+
   /** Committed entries up to here left the log on disk. */
   dropLogThrough(sequence: number): void {
     assert(sequence <= this.#with.committed, 'only committed entries leave the log')
@@ -361,6 +367,7 @@ export class ReplicaCore {
     this.#promised = epoch
     const configuration = this.#configuration
     if (configuration?.epoch === epoch && epoch >= this.#heard && this.#isNamed(configuration)) {
+      this.#grantUntilMs = this.#with.nowMs // what it granted to earlier leaders is over (RR2)
       this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
     }
     this.#answerLate()

@@ -41,7 +41,7 @@ export interface ReplicaMachine {
   startEntry(epoch: number, previous: LogPosition): AppendedEntry
   /** The first entry of the epoch is committed: this replica leads. */
   serve(epoch: number): void
-  /** The leadership is over. What was proposed and is not committed has an unknown outcome. */
+  /** The leadership is over. `ReplicatedLog.depose` says what becomes of groups that are not committed. */
   stopLeading(): void
   /** The follower lacks entries that the journal has no longer. */
   offerSnapshot(to: NodeId): void

@@ -24,9 +24,11 @@ import type { InSyncCount } from '../core/leader.ts'
 import type { LogPosition } from '../core/log-index.ts'
 import type { AppendOrder, ReplicationMessage } from '../core/messages.ts'
 import { ReplicaCore, type Admission, type Input } from '../core/replica-core.ts'
+import type { EntrySpan } from '../core/span-fate.ts'
 import { REPLICATION_TIMING } from '../core/timing.ts'
 import { CommittedEntries } from './committed-entries.ts'
 import { ControlCalls } from './control-calls.ts'
+import { DeposedGroups, type GroupFate } from './deposed-groups.ts'
 import { JournalRows } from './journal-rows.ts'
 import { isFrequent, type FrequentEffect } from './frequent-effect.ts'
 import { KeptEntries } from './kept-entries.ts'
@@ -44,8 +46,7 @@ import { PendingReads } from './pending-reads.ts'
 import type { ReplicatedLogOptions } from './replica-surroundings.ts'
 
 /** A group of this leadership that is not committed. */
-interface Group {
-  readonly last: number
+interface Group extends EntrySpan {
   readonly source: JournalSource
 }
 
@@ -54,7 +55,9 @@ interface Group {
  *
  * Contract:
  * - It stands in the journal's place for the log of proposals: `ready` offers a group, and the group's
- *   source hears `written` when the group is committed. After `stopLeading` it hears nothing of its groups.
+ *   source hears `written` when the group is committed. After `depose` it hears nothing of its groups.
+ * - `depose` answers what becomes of each group that the journal has taken and that is not committed. It is
+ *   decided by what a successor commits, or unknown after FATE_MS_MAX, `giveUp` or `close`.
  * - `tick` has to be called every few hundred milliseconds.
  * - `read` answers true if a read may be served now. Otherwise it resolves when that is so, and rejects
  *   with NOT_LEADER if the replica does not lead.
@@ -71,6 +74,7 @@ export class ReplicatedLog {
   readonly #reads = new PendingReads()
   readonly #entries: CommittedEntries
   readonly #calls: ControlCalls
+  readonly #deposed: DeposedGroups
   #groups: Group[] = []
   #source: JournalSource | undefined
   #inputs: Input[] = []
@@ -80,6 +84,7 @@ export class ReplicatedLog {
   #inbox: Promise<void> = Promise.resolve()
   #refusedMs = -Infinity
   #sleeps = 0
+  #isRestarting = false
   #isClosed = false
 
   constructor(options: ReplicatedLogOptions) {
@@ -98,6 +103,10 @@ export class ReplicatedLog {
     const reader = new LogReader(journal, logId)
     this.#entries = new CommittedEntries({ logId, index: start.log, kept: this.#kept, reader })
     this.#calls = new ControlCalls({ logId, control: options.control, log: options.log })
+    this.#deposed = new DeposedGroups({
+      fateOf: (span) => this.#core.fateOf(span),
+      monotonicMs: () => clock.monotonicMs(),
+    })
     this.#sender = new OrderSender({
       kept: this.#kept,
       newReader: () => new LogReader(journal, logId),
@@ -161,6 +170,7 @@ export class ReplicatedLog {
   }
 
   tick(): void {
+    this.#deposed.look()
     if (this.rests.isResting) return
     if (this.#core.wantsClosed) this.#close(false)
     this.#step({ kind: 'ticked' })
@@ -202,6 +212,17 @@ export class ReplicatedLog {
     this.#step({ kind: 'slept' })
   }
 
+  /** This replica answers its writers no more. One fate for each group that is not committed, in order. */
+  depose(): readonly Promise<GroupFate>[] {
+    this.#rows.withdraw()
+    return this.#deposed.add(this.#groups.splice(0))
+  }
+
+  /** The groups that were deposed and are not decided are unknown from now on. */
+  giveUp(): void {
+    this.#deposed.giveUp()
+  }
+
   /** The machine cannot serve in the epoch: another replica in sync shall lead, if there is one. */
   resign(epoch: number): void {
     this.#step({ kind: 'unfit', epoch })
@@ -228,8 +249,10 @@ export class ReplicatedLog {
   restart(base: LogPosition): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#kept.clear()
+    this.#isRestarting = true
     const mark = appendedMark({ kind: 'restart', logId: this.logId, last: base })
     this.#rows.push(mark, () => {
+      this.#isRestarting = false
       this.#step({ kind: 'installed', base })
       resolve()
     })
@@ -250,6 +273,7 @@ export class ReplicatedLog {
   async close(): Promise<void> {
     this.rests.close()
     this.#isClosed = true
+    this.giveUp()
     await this.#inbox
     await this.#entries.close()
     await this.#sender.close()
@@ -257,7 +281,7 @@ export class ReplicatedLog {
   }
 
   async #work(from: NodeId, bytes: Buffer): Promise<void> {
-    if (this.#isClosed) return
+    if (this.#isClosed || this.#isRestarting) return
     const { envelope, message } = decodeMessage(bytes)
     this.#with.hybridClock.observe(envelope.hybridTime)
     const sender = { node: from, incarnation: envelope.incarnation }
@@ -267,6 +291,7 @@ export class ReplicatedLog {
     const received = await runSliced(checkReceivedEntries(log, message.entries), {
       clock: this.#with.clock,
     })
+    if (this.#isRestarting) return // no row may follow the mark of the snapshot
     this.#received = new Map(received.map((entry) => [entry.position.sequence, entry]))
     const entries = received.map(({ position, bytes: length }) => ({ ...position, bytes: length }))
     this.#receive(sender, { ...message, entries })
@@ -310,6 +335,7 @@ export class ReplicatedLog {
       if (!isInJournal) this.#perform(effect)
     }
     this.rests.after()
+    this.#deposed.look()
   }
 
   #perform(effect: Effect): void {
@@ -340,8 +366,8 @@ export class ReplicatedLog {
   }
 
   #replicate(order: AppendOrder): void {
-    const isHeartbeat = order.through === order.previous.sequence
-    if (isHeartbeat && this.rests.offersRest(order.to)) return
+    const saysNothing = order.through === order.previous.sequence && !order.isNews
+    if (saysNothing && this.rests.offersRest(order.to)) return
     this.rests.sends(order.to)
     this.#sender.send(order)
   }
@@ -395,9 +421,10 @@ export class ReplicatedLog {
   #groupTaken(entries: readonly AppendedEntry[]): () => void {
     const source = must(this.#source, 'the source of a taken group')
     const infos = entries.map(({ row }) => infoOfRow(row))
+    const first = must(infos[0], 'the first entry of a group')
     const last = must(infos.at(-1), 'the last entry of a group')
     for (const entry of entries) this.#kept.add(entry)
-    this.#groups.push({ last: last.sequence, source })
+    this.#groups.push({ first, last, source })
     this.#step({ kind: 'proposed', entries: infos })
     return () => this.#durable(last)
   }
@@ -414,7 +441,7 @@ export class ReplicatedLog {
     const { journal, machine } = this.#with
     journal.committed(this.logId, through)
     for (let group = this.#groups[0]; group !== undefined; group = this.#groups[0]) {
-      if (group.last > through) break
+      if (group.last.sequence > through) break
       this.#groups.shift()
       group.source.written()
     }
@@ -427,7 +454,6 @@ export class ReplicatedLog {
   }
 
   #stopLeading(): void {
-    this.#groups = []
     this.#rows.withdraw()
     this.#with.machine.stopLeading()
   }

@@ -3,6 +3,7 @@
 // Invariants:
 //   SV1  A message that is malformed reaches no shard: its caller hears INVALID_ARGUMENT.
 //   SV2  Every refusal of a shard reaches the caller with its code, and with what is known of the leader.
+//   SV3  A call that comes while its shard is about to be led here waits for that, within the bounds of HeldCalls.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
@@ -11,6 +12,7 @@ import type { PeerHandler, PeerHandlers, PeerRequest, UploadRequest } from '../.
 import type { ShardReplica } from '../shard-replica.ts'
 import type { Shard } from '../shard.ts'
 import { ANSWERED_CALLS, readAtOnce, type AnsweredCall, type CameCall } from './answered-calls.ts'
+import { HeldCalls, type ComingShards } from './held-calls.ts'
 import { LongArguments } from './long-messages.ts'
 import { ServedShards, type FindShard, type ShardHere } from './served-shards.ts'
 import { ANSWERED_REPLICA_CALLS, STREAMED_REPLICA_CALLS } from './replica-calls.ts'
@@ -25,6 +27,8 @@ export interface ServeShardsOptions<Target = Shard> {
   readonly find: FindShard<Target>
   readonly hybridClock: HybridClock
   readonly clock: Clock
+  /** Absent: a call whose shard is not led here yet is refused. */
+  readonly coming?: ComingShards
 }
 
 /** The handlers of all calls of shards. Give them to the node's end of the peer protocol. */
@@ -56,10 +60,12 @@ class ShardService<Target> {
   readonly #shards: ServedShards<Target>
   readonly #clock: Clock
   readonly #arguments = new LongArguments()
+  readonly #held: HeldCalls | undefined
 
-  constructor({ find, hybridClock, clock }: ServeShardsOptions<Target>) {
+  constructor({ find, hybridClock, clock, coming }: ServeShardsOptions<Target>) {
     this.#shards = new ServedShards(find, hybridClock)
     this.#clock = clock
+    this.#held = coming && new HeldCalls(coming, clock)
   }
 
   call(call: AnsweredCall<Target>): PeerHandler {
@@ -95,13 +101,15 @@ class ShardService<Target> {
 
   /** Answers the refusal if `answer` throws one. */
   async #answering(
-    { body }: PeerRequest,
+    request: PeerRequest,
     answer: (call: OpenedCall) => Promise<Buffer>,
   ): Promise<Buffer> {
-    const from = new WireReader(body)
+    const from = new WireReader(request.body)
     let head: CallHead | undefined
     try {
       head = readHead(from)
+      const held = this.#held?.hold(head, request)
+      if (held !== undefined) await held
       return await answer({ head, from })
     } catch (error) {
       return this.#refusalOf(error, head)
@@ -143,6 +151,8 @@ class ShardService<Target> {
     let head: CallHead | undefined
     try {
       head = readHead(from)
+      const held = this.#held?.hold(head, request)
+      if (held !== undefined) await held
       const here = this.#shards.admit(head, false)
       const begin = (): WireWriter => beginAnswer(new WireWriter(), this.#shards.headOf(here))
       yield* call.answer({ ...this.#came(here), from, request, begin })

@@ -1,6 +1,7 @@
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { NodeId } from '../../peer/peer.ts'
+import { isRefused } from '../refusals.ts'
 import type { Shard } from '../shard.ts'
 import type { ShardId } from '../shard-id.ts'
 import { ShardRefusal, type AnswerHead, type CallHead } from './wire/call-head.ts'
@@ -22,16 +23,6 @@ export interface NotHere {
 
 /** Finds what this node has of a shard at the moment. */
 export type FindShard<Target = Shard> = (this: void, id: ShardId) => ShardHere<Target> | NotHere
-
-/** What a shard's refusals with these codes promise, by the contract of Shard. */
-const NOTHING_HAPPENED: ReadonlySet<ServiceError['code']> = new Set([
-  'INVALID_ARGUMENT',
-  'DISK_FULL',
-  'OVERLOADED',
-  'NOT_LEADER',
-  'TOO_FEW_IN_SYNC',
-  'RANGE_MOVED',
-])
 
 /** The shards of a node, as other nodes' calls find them. */
 export class ServedShards<Target = Shard> {
@@ -72,7 +63,7 @@ export class ServedShards<Target = Shard> {
   /** What the caller hears of an error. `id` is undefined if the call named no shard. */
   refusalOf(error: ServiceError, id: ShardId | undefined): ShardRefusal {
     if (error instanceof ShardRefusal) return error
-    const happened = NOTHING_HAPPENED.has(error.code) ? 'nothing' : 'unknown'
+    const happened = isRefused(error) ? 'nothing' : 'unknown'
     const leader = error.code === 'NOT_LEADER' && id !== undefined ? this.#leaderOf(id) : undefined
     return new ShardRefusal(error.code, error.message, { happened, leader })
   }

@@ -184,11 +184,10 @@ function outcomeOf(error: unknown): 'nothing' | 'unknown' | 'late' | 'final' {
   return error.happened === 'nothing' ? 'nothing' : 'late'
 }
 
-/** Whether the node that answered did nothing, and no other one would answer otherwise. */
-function isRefusedWhole(error: unknown): error is ShardRefusal {
-  return (
-    error instanceof ShardRefusal && outcomeOf(error) === 'final' && error.happened === 'nothing'
-  )
+/** Whether this try did nothing, and another one would end in the same way. */
+function isRefusedWhole(error: unknown): error is ShardRefusal | TransportError {
+  const isTry = error instanceof ShardRefusal || error instanceof TransportError
+  return isTry && outcomeOf(error) === 'final' && error.happened === 'nothing'
 }
 
 /** Whether the node that answered has gone, or leads no more: another one can continue a scan. */

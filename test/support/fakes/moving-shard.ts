@@ -4,15 +4,16 @@ import type { Shard } from '../../../node/shard/shard.ts'
 import { withMethods } from '../worlds/shard-world.ts'
 
 export type MovedCode = 'NOT_LEADER' | 'RANGE_MOVED'
+export type RefusalCode = MovedCode | 'OVERLOADED' | 'DISK_FULL' | 'TOO_FEW_IN_SYNC'
 type Refused = 'write' | 'prepareInOrder' | 'decide'
 
-/** A shard that refuses calls because another one is to be asked; nothing happens then. */
+/** A shard that refuses calls, by default because another one is to be asked; nothing happens then. */
 export class MovingShard {
   readonly shard: Shard
   /** How many calls of a method are refused from now on. */
   readonly refusals: Record<Refused, number> = { write: 0, prepareInOrder: 0, decide: 0 }
   readonly calls: Record<Refused, number> = { write: 0, prepareInOrder: 0, decide: 0 }
-  code: MovedCode = 'NOT_LEADER'
+  code: RefusalCode = 'NOT_LEADER'
 
   constructor(local: LocalShard) {
     this.shard = withMethods(local, {
@@ -35,6 +36,6 @@ export class MovingShard {
     this.calls[method]++
     if (this.refusals[method] === 0) return
     this.refusals[method]--
-    throw new ServiceError(this.code, 'another shard is to be asked')
+    throw new ServiceError(this.code, 'nothing happened')
   }
 }

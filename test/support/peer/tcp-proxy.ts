@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 import { assert } from '../../../lib/assert.ts'
+import { resetSocket } from '../servers/reset-socket.ts'
 
 interface Pair {
   readonly near: net.Socket
@@ -32,8 +33,8 @@ export class TcpProxy {
 
   cut(): void {
     for (const { near, far } of this.#pairs) {
-      near.resetAndDestroy()
-      far.resetAndDestroy()
+      resetSocket(near)
+      resetSocket(far)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import net from 'node:net'
+import { resetSocket } from './reset-socket.ts'
 
 /** `hold` keeps the bytes until `release`; `drop` loses them. */
 export type Passage = 'pass' | 'hold' | 'drop'
@@ -120,8 +121,8 @@ class Link {
   }
 
   reset(): void {
-    this.#client.resetAndDestroy()
-    this.#server.resetAndDestroy()
+    resetSocket(this.#client)
+    resetSocket(this.#server)
   }
 
   #toServer(chunk: Buffer): void {

@@ -15,11 +15,14 @@ export class BrokenInvariant extends Error {
 export class ReplicationChecker {
   readonly #committed: Committed[] = []
   readonly #acknowledged = new Map<number, number>()
+  /** Their writers were told that nothing happened. */
+  readonly #refused = new Set<string>()
   readonly #servingEpochs = new Map<number, string>()
   readonly #committedBy = new Map<string, number>()
   #acknowledgedMax = 0
   #trace = 0
   acknowledgedWrites = 0
+  refusedWrites = 0
   servedReads = 0
 
   /** A digest of all events. Equal seeds have equal traces. */
@@ -54,6 +57,7 @@ export class ReplicationChecker {
           `R2: ${replica} commits entry ${sequence} of epoch ${epoch}; before it was one of epoch ${known.epoch}`,
         )
       }
+      if (this.#refused.has(`${sequence}/${crc}`)) throw takenBack(sequence, epoch)
       this.#committed[sequence] = { crc, epoch }
     }
     const last = entries.at(-1)?.sequence ?? 0
@@ -73,6 +77,13 @@ export class ReplicationChecker {
     this.acknowledgedWrites += 1
   }
 
+  /** An entry that was appended and is never committed, as its writer hears. */
+  refuses({ sequence, epoch, crc }: LogPosition): void {
+    if (this.#committed[sequence]?.crc === crc) throw takenBack(sequence, epoch)
+    this.#refused.add(`${sequence}/${crc}`)
+    this.refusedWrites += 1
+  }
+
   /** INV-R9: `floor` is the last sequence acknowledged when the read was asked for. */
   reads(replica: string, { seen, floor }: { seen: number; floor: number }): void {
     this.servedReads += 1
@@ -89,4 +100,8 @@ export class ReplicationChecker {
       }
     }
   }
+}
+
+function takenBack(sequence: number, epoch: number): BrokenInvariant {
+  return new BrokenInvariant(`R2: entry ${sequence} of epoch ${epoch} is refused and committed`)
 }

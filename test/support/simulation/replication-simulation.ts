@@ -51,6 +51,8 @@ export interface SimulationOptions {
 export interface SimulationResult {
   readonly trace: number
   readonly acknowledgedWrites: number
+  /** Writes of leaders that stopped, of which it became certain that they have no effect. */
+  readonly refusedWrites: number
   readonly servedReads: number
   readonly epochs: number
   readonly faults: readonly Fault[]
@@ -114,9 +116,10 @@ class Simulation {
     this.#heal()
     time.runUntil(time.nowMs + HEALING_MS)
     this.#checkEnd()
-    const { trace, acknowledgedWrites, servedReads } = this.#checker
+    const { trace, acknowledgedWrites, refusedWrites, servedReads } = this.#checker
     const epochs = this.#controlPlane.configuration.epoch
-    return { trace, acknowledgedWrites, servedReads, epochs, faults: this.#faults }
+    const writes = { acknowledgedWrites, refusedWrites }
+    return { trace, ...writes, servedReads, epochs, faults: this.#faults }
   }
 
   #newNode(): NodeId {

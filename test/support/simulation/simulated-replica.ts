@@ -4,6 +4,7 @@ import type { Effect } from '../../../node/replication/core/effects.ts'
 import type { EntryInfo, LogPosition } from '../../../node/replication/core/log-index.ts'
 import type { AppendOrder, ReplicationMessage } from '../../../node/replication/core/messages.ts'
 import type { Input, ReplicaCore } from '../../../node/replication/core/replica-core.ts'
+import type { EntrySpan } from '../../../node/replication/core/span-fate.ts'
 import type { ReplicationModules } from './replication-modules.ts'
 import { BrokenInvariant, type ReplicationChecker } from './replication-checker.ts'
 import { SimulatedDisk } from './simulated-disk.ts'
@@ -15,6 +16,8 @@ export const CONTROL_PLANE = 'control-plane'
 const TICK_MS = 50
 const KEEP_ALIVE_MS = 1500
 const POLL_MS = 800
+/** The writes of a group, which have one fate when a leadership ends. */
+const GROUP_MAX = 3
 
 /** What all replicas of a simulation share. */
 export interface Surroundings {
@@ -34,6 +37,11 @@ interface WaitingWrite {
   readonly position: LogPosition
 }
 
+/** Writes of a leadership that is over, which have no answer yet. */
+interface DeposedWrites extends EntrySpan {
+  readonly writes: readonly WaitingWrite[]
+}
+
 /** A node with one replica: the shell around the core, in virtual time. */
 export class SimulatedReplica {
   readonly node: NodeId
@@ -47,6 +55,7 @@ export class SimulatedReplica {
   #base = 0
   #applied = 0
   #waiting: WaitingWrite[] = []
+  #deposed: DeposedWrites[] = []
   readonly #reads = new Map<number, number>()
   #tokens = 0
   #payloads = 0
@@ -104,6 +113,7 @@ export class SimulatedReplica {
     this.#core = undefined
     this.#life += 1
     this.#waiting = []
+    this.#deposed = []
     this.#reads.clear()
     this.#inbox.length = 0
     this.#pausedUntilMs = 0
@@ -150,14 +160,16 @@ export class SimulatedReplica {
   }
 
   receive(from: ReplicaId, message: ReplicationMessage): void {
-    if (this.#isInstalling) return // as in a node: no row may follow the mark of the snapshot
-    this.#whenAwake(() => this.#step({ kind: 'received', from, message }))
+    this.#whenAwake(() => {
+      if (this.#isInstalling) return // as in a node: no row may follow the mark of the snapshot
+      this.#step({ kind: 'received', from, message })
+    })
   }
 
   /** A snapshot that another replica took. */
   install(base: LogPosition): void {
     const core = this.#core
-    if (core?.needsSnapshot(base) !== true) return
+    if (this.#isInstalling || core?.needsSnapshot(base) !== true) return
     const life = this.#life
     this.#isInstalling = true
     this.disk.install(base, () => {
@@ -249,6 +261,25 @@ export class SimulatedReplica {
       if (this.#core !== core) return
       this.#perform(effect)
     }
+    this.#deposed = this.#deposed.filter((deposed) => !this.#isDecided(core, deposed))
+  }
+
+  #isDecided(core: ReplicaCore, { writes, ...span }: DeposedWrites): boolean {
+    const { checker } = this.#in
+    const fate = core.fateOf(span)
+    for (const { position } of writes) {
+      if (fate === 'committed') checker.acknowledges(position)
+      if (fate === 'nothing') checker.refuses(position)
+    }
+    return fate !== 'open'
+  }
+
+  #depose(): void {
+    while (this.#waiting.length > 0) {
+      const writes = this.#waiting.splice(0, GROUP_MAX)
+      const [first, last] = [writes[0]?.position, writes.at(-1)?.position]
+      if (first !== undefined && last !== undefined) this.#deposed.push({ first, last, writes })
+    }
   }
 
   #perform(effect: Effect): void {
@@ -281,8 +312,7 @@ export class SimulatedReplica {
       case 'serve':
         return checker.serves(effect.epoch, `${this.node}/${this.#incarnation}`)
       case 'stop_leading':
-        this.#waiting = []
-        return
+        return this.#depose()
       case 'change':
         return this.#ask(
           () => controlPlane.change(effect.change),

@@ -186,7 +186,8 @@ async function leaveSmallDisk(stage: Stage): Promise<void> {
 
 /** Syncs by strace, which counts those of each thread for itself. */
 function underStrace(injected: string, trace = '/dev/null'): readonly string[] {
-  const calls = 'fdatasync,fsync'
+  // The journal's writes are synchronous themselves (O_DSYNC).
+  const calls = 'fdatasync,fsync,pwrite64,pwritev'
   const inject = `inject=${calls}:${injected}`
   const traced = ['-e', `trace=${calls}`, '-e', inject, '-o', trace, '--']
   return ['strace', '-f', '--seccomp-bpf', ...traced]

@@ -62,6 +62,7 @@ export async function askNode<Answer>(
         node.failures.push(error instanceof Error ? (error.stack ?? '') : String(error))
         return { kind: 'unknown' }
       }
+      node.codes.push(error.code)
       const isRefused = REFUSALS.includes(error.code)
       return isRefused ? { kind: 'fail', code: error.code } : { kind: 'unknown' }
     }

@@ -49,6 +49,10 @@ export interface ClusterSimulationResult {
   readonly trace: number
   readonly acknowledged: number
   readonly virtualMs: number
+  /** The codes of errors that clients heard. */
+  readonly codes: readonly string[]
+  /** What the longest operation before the healing took. */
+  readonly longestMs: number
 }
 
 /** Throws BrokenInvariant for a broken promise, and when the cluster does not recover. */
@@ -84,6 +88,7 @@ class ClusterSimulation {
   #losses = 0
   #isTroubled = true
   #busyClients = 0
+  #longestMs = 0
 
   constructor(plan: ClusterPlan, turns: WorldTurns, log: Log | undefined) {
     const { seed, hasSecret, keys } = plan
@@ -121,7 +126,9 @@ class ClusterSimulation {
     await this.#rest()
     await this.#checkEnd()
     const { acknowledged } = this.#history
-    return { trace: this.#trace, acknowledged, virtualMs: time.nowMs }
+    const codes = this.#nodes.flatMap((node) => node.codes)
+    const longestMs = this.#longestMs
+    return { trace: this.#trace, acknowledged, virtualMs: time.nowMs, codes, longestMs }
   }
 
   async #open(): Promise<void> {
@@ -188,7 +195,9 @@ class ClusterSimulation {
       const pauseMs = beganMs + operation.atMs - time.nowMs
       if (pauseMs > 0) await new Promise<void>((resolve) => time.after(pauseMs, resolve))
       if (!this.#isTroubled) break
+      const startedMs = time.nowMs
       await client.perform(operation)
+      this.#longestMs = Math.max(this.#longestMs, time.nowMs - startedMs)
     }
     this.#busyClients -= 1
   }

@@ -91,6 +91,8 @@ export class SimulatedNode {
   diskMs: readonly [number, number] = [0.1, 1]
   /** Programming errors: none may be seen. */
   readonly failures: string[] = []
+  /** The codes of the errors that clients heard from it. */
+  readonly codes: string[] = []
   /** It refuses to start over a damaged disk. An operator has to replace it. */
   isDamaged = false
 

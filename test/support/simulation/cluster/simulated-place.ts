@@ -73,7 +73,12 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     shardOf,
     applyHere: async (table) => opening.tables?.apply(table),
   })
-  const serving = serveShards({ find: places.find, hybridClock: parts.hybridClock, clock })
+  const serving = serveShards({
+    find: places.find,
+    coming: places,
+    hybridClock: parts.hybridClock,
+    clock,
+  })
   const receive = (from: string, message: Buffer): Promise<void> => host.receive(from, message)
   const receiveBeat = (from: string, beat: Buffer): void => host.receiveBeat(from, beat)
   const lags = new ReplicaLags({

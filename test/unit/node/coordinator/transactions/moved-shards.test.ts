@@ -114,6 +114,25 @@ for (const code of CODES) {
   })
 }
 
+for (const code of ['OVERLOADED', 'DISK_FULL', 'TOO_FEW_IN_SYNC'] as const) {
+  describe(`a commit that is refused with ${code}`, () => {
+    it('has not happened, and holds no keys', async () => {
+      await using scene = await openMoving()
+      const moving = scene.moving('a')
+      moving.code = code
+      moving.refusals.decide = 1
+
+      const refused = await failureOf(run(scene, ['a', 'b']))
+
+      expect(refused).to.include({ code })
+      const held = ['a', 'b'].map((each) => scene.world.shard(each).led.heldKeys)
+      expect(held).to.deep.equal([0, 0])
+      expect(await valuesOf(scene)).to.deep.equal([undefined, undefined])
+      expect(scene.world.runner.counts.aborted.refused).to.equal(1)
+    })
+  })
+}
+
 describe('a write whose outcome is unknown', () => {
   it('is not tried again', async () => {
     let writes = 0

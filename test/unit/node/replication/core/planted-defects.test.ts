@@ -90,6 +90,30 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     instead: 'if (this.#first === undefined) return this.#with.emit(',
     faults: ['crash', 'hand_over', 'bad_network', 'slow_disk'],
   },
+  'a leader that takes for gone what it had to take back, before that is committed': {
+    file: 'span-fate.ts',
+    text: 'if (reached === undefined || reached.epoch <= last.epoch) return',
+    instead: 'if (log.has(last)) return',
+    faults: ['hand_over', 'bad_network'],
+  },
+  'a leader that takes for gone what a snapshot has': {
+    file: 'span-fate.ts',
+    text: 'first.sequence <= log.base.sequence || ',
+    instead: '',
+    faults: ['pause', 'partition', 'hand_over', 'dropped_log'],
+  },
+  'a leader that takes for gone a group of which the first entries are there': {
+    file: 'span-fate.ts',
+    text: ' || log.has(first)',
+    instead: '',
+    faults: ['hand_over', 'bad_network', 'partition'],
+  },
+  'a leader that takes for committed what another one has taken back': {
+    file: 'span-fate.ts',
+    text: ' && log.has(last)',
+    instead: '',
+    faults: ['hand_over', 'bad_network'],
+  },
   'a change that is asked for once': {
     file: 'leader.ts',
     text: '    this.#askAgain()\n',

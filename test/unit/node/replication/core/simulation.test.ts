@@ -26,15 +26,18 @@ describe('replication, simulated', () => {
 
   it('loses no write, reads no stale value, and recovers from every failure', () => {
     let writes = 0
+    let refused = 0
     let reads = 0
     for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
-      const { acknowledgedWrites, servedReads } = runSeed(seed)
+      const { acknowledgedWrites, refusedWrites, servedReads } = runSeed(seed)
       writes += acknowledgedWrites
+      refused += refusedWrites
       reads += servedReads
     }
 
     // A simulation in which nothing happens would prove nothing.
     expect(writes / SEEDS).to.be.above(200)
+    expect(refused / SEEDS).to.be.above(1)
     expect(reads / SEEDS).to.be.above(100)
   }).timeout(0)
 })

@@ -1,0 +1,92 @@
+// The contract of the API, against three real nodes: every operation done right, and bad input. Each request goes to
+// the next node.
+
+import { expect } from 'chai'
+import { must } from '../../lib/assert.ts'
+import { BAD_CLUSTER_REQUESTS, BAD_STEERING } from '../contract/bad-cluster-requests.ts'
+import { BAD_REQUESTS } from '../contract/bad-requests.ts'
+import { ThreeNodes } from '../support/places/three-nodes.ts'
+import type { ShownNode, ShownShard } from '../support/servers/cluster-operator.ts'
+import { until } from '../support/until.ts'
+import { describeBadInput } from '../suites/bad-input.ts'
+import { describeOperations, type Operate } from '../suites/operations.ts'
+
+const NODES = '/api/v1/cluster/nodes'
+const SHARDS = '/api/v1/cluster/shards'
+
+describe('a cluster', function () {
+  this.timeout(300_000)
+  const nodes = new ThreeNodes()
+  after(() => nodes[Symbol.asyncDispose]())
+
+  describeOperations(nodes, describeSteering)
+  describeBadInput(nodes, [BAD_REQUESTS, BAD_CLUSTER_REQUESTS, BAD_STEERING], () => undefined)
+})
+
+function describeSteering(operate: Operate): void {
+  async function shardsOf(table: string): Promise<readonly ShownShard[]> {
+    return JSON.parse((await operate('listShards', `${SHARDS}?table=${table}`)).body).shards
+  }
+
+  it('show the nodes and the shards with their replicas', async () => {
+    const listed = await operate('listNodes', NODES)
+    const shown: readonly ShownNode[] = JSON.parse(listed.body).nodes
+    const shards = await shardsOf('books')
+
+    expect(shown.map(({ state }) => state)).to.deep.equal(['serving', 'serving', 'serving'])
+    expect(shards.map(({ replicas }) => replicas.length)).to.deep.equal([3, 3])
+  })
+
+  it('let another replica lead', async () => {
+    const { id } = must((await shardsOf('books'))[0], 'a shard')
+    const now = async (): Promise<ShownShard> => {
+      return must(
+        (await shardsOf('books')).find((shard) => shard.id === id),
+        'the shard',
+      )
+    }
+    await until(async () => (await now()).replicas.every(({ in_sync }) => in_sync))
+    const { leader, replicas } = await now()
+    const to = must(
+      replicas.find(({ node }) => node !== leader),
+      'a follower',
+    ).node
+
+    const path = `${SHARDS}/${id}/transfer-leader`
+    const { status, body } = await operate('transferLeader', path, JSON.stringify({ to }))
+
+    expect(status, body).to.equal(202)
+    await until(async () => (await now()).leader === to)
+  })
+
+  it('refuse to move a replica to a node that has one', async () => {
+    const { id, replicas } = must((await shardsOf('books'))[0], 'a shard')
+    const [from, to] = replicas.map(({ node }) => node)
+
+    const { status, body } = await operate(
+      'moveReplica',
+      `${SHARDS}/${id}/move`,
+      JSON.stringify({ from, to }),
+    )
+
+    expect([status, JSON.parse(body).code]).to.deep.equal([409, 'CONFLICT'])
+  })
+
+  it('drain a node, and use it again', async () => {
+    const shown: readonly ShownNode[] = JSON.parse((await operate('listNodes', NODES)).body).nodes
+    const { id } = must(shown[0], 'a node')
+
+    const drained = await operate('drainNode', `${NODES}/${id}/drain`)
+    const used = await operate('undrainNode', `${NODES}/${id}/undrain`)
+
+    expect([drained.status, used.status]).to.deep.equal([202, 202])
+    expect(JSON.parse(drained.body).state).to.equal('draining')
+    expect(JSON.parse(used.body).state).to.equal('serving')
+  })
+
+  it('refuse to decommission an unknown node', async () => {
+    const { status } = await operate('decommissionNode', `${NODES}/node/decommission`)
+
+    expect(status).to.equal(404)
+  })
+}
