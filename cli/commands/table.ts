@@ -22,7 +22,7 @@ import {
 } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 
-const SHARDS_MAX = 64
+const SHARDS_MAX = 512
 const REPLICAS_MAX = 7
 
 export function addTableCommand(program: Command, context: CliContext): void {

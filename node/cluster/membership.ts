@@ -67,7 +67,8 @@ export interface Membership extends AsyncDisposable {
  * - with CONFLICT if another process stays registered under the node's id for longer than the lease of an
  *   earlier life could last, or if the data directory is an older copy: it is marked then, and the next
  *   start joins,
- * - with UNAVAILABLE if the store cannot be asked.
+ * - with UNAVAILABLE if the store cannot be asked, or has ended the lease before the registration was there: on a
+ *   machine that stood still. Joining again is harmless.
  */
 export async function joinCluster(
   options: MembershipOptions,
@@ -225,7 +226,14 @@ class RegisteredNode implements Membership {
   async #register(waitMs: number, signal: AbortSignal): Promise<void> {
     const lease = await this.#heldLease()
     const isLeaving = this.#isLeaving
-    await this.#registrar.register({ lease, isLeaving, waitMs, signal })
+    try {
+      await this.#registrar.register({ lease, isLeaving, waitMs, signal })
+    } catch (error) {
+      if (!isServiceError(error) || error.code !== 'NOT_FOUND') throw error
+      this.#lease = undefined
+      const problem = 'the lease of this node ended before its registration was stored'
+      throw new ServiceError('UNAVAILABLE', problem, { cause: error })
+    }
     this.#isRegistered = true
   }
 

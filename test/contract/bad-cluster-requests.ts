@@ -12,6 +12,7 @@ export type Row = readonly [
 
 const T = '/api/v1/tables'
 const C = '/api/v1/cluster'
+const SPLIT_KEYS_256 = Array.from({ length: 256 }, (_, i) => String(1000 + i))
 const SHARD = `${C}/shards/9f3c2a1700000001`
 
 export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
@@ -72,6 +73,18 @@ export const BAD_SWARM_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
       'more in sync than the one replica',
       { path: `${T}/new`, body: '{"min_in_sync":2}' },
       'INVALID_ARGUMENT',
+    ],
+    [
+      '257 shards',
+      { path: `${T}/new`, body: '{"num_shards":257}' },
+      'INVALID_ARGUMENT',
+      /num_shards must be from 1 to 256, not 257/,
+    ],
+    [
+      '256 split keys',
+      { path: `${T}/new`, body: JSON.stringify({ split_keys: SPLIT_KEYS_256 }) },
+      'INVALID_ARGUMENT',
+      /split_keys makes 257 shards, but a table of this store has at most 256/,
     ],
   ],
   'steering in swarm mode': [

@@ -59,7 +59,7 @@ export const BAD_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
     ['a cut body', { path: `${T}/new`, body: '{"num_shards":' }, 'INVALID_ARGUMENT'],
     ['NaN', { path: `${T}/new`, body: '{"num_shards":NaN}' }, 'INVALID_ARGUMENT'],
     ['no shards', { path: `${T}/new`, body: '{"num_shards":0}' }, 'INVALID_ARGUMENT'],
-    ['65 shards', { path: `${T}/new`, body: '{"num_shards":65}' }, 'INVALID_ARGUMENT'],
+    ['513 shards', { path: `${T}/new`, body: '{"num_shards":513}' }, 'INVALID_ARGUMENT'],
     ['half a shard', { path: `${T}/new`, body: '{"num_shards":1.5}' }, 'INVALID_ARGUMENT'],
     ['shards as text', { path: `${T}/new`, body: '{"num_shards":"2"}' }, 'INVALID_ARGUMENT'],
     ['an unknown field', { path: `${T}/new`, body: '{"shards":2}' }, 'INVALID_ARGUMENT'],
@@ -81,8 +81,8 @@ export const BAD_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
     ],
     ['an empty split key', { path: `${T}/new`, body: '{"split_keys":[""]}' }, 'INVALID_ARGUMENT'],
     [
-      '64 split keys',
-      { path: `${T}/new`, body: JSON.stringify({ split_keys: Array(64).fill('a') }) },
+      '512 split keys',
+      { path: `${T}/new`, body: JSON.stringify({ split_keys: Array(512).fill('a') }) },
       'INVALID_ARGUMENT',
     ],
     [

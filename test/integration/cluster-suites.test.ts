@@ -1,6 +1,7 @@
 // The suites of queries of a single process, against three real nodes: each request goes to the next node.
 
 import { ThreeNodes } from '../support/places/three-nodes.ts'
+import { describeManyShards } from '../suites/many-shards.ts'
 import { describeQueries } from '../suites/query.ts'
 import { describeQueryCursors } from '../suites/query-cursors.ts'
 import { describeQueryIndexes } from '../suites/query-indexes.ts'
@@ -12,6 +13,7 @@ describe('a cluster', function () {
   const nodes = new ThreeNodes()
   after(() => nodes[Symbol.asyncDispose]())
 
+  describeManyShards(nodes)
   describeQueries(nodes)
   describeQueryCursors(nodes)
   describeQueryIndexes(nodes)

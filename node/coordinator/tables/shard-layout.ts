@@ -4,8 +4,6 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { at, parseDocumentKey } from '../../document/document-limits.ts'
 import type { KeyRange } from '../../shard/command/key-range.ts'
 
-const SHARDS_PER_TABLE_MAX = 64
-
 // Keys are mostly written in letters and digits, so an even split of the byte space would leave most
 // shards empty. Splitting the two-character combinations of this alphabet spreads random identifiers
 // evenly. A client that knows its keys better gives `split_keys`.
@@ -21,10 +19,16 @@ export interface LayoutRequest {
 }
 
 /** Ranges in key order that cover every key once. Throws INVALID_ARGUMENT naming the field. */
-export function buildLayout({ numShards, splitKeys }: LayoutRequest): readonly KeyRange[] {
+export function buildLayout(
+  { numShards, splitKeys }: LayoutRequest,
+  shardsMax: number,
+): readonly KeyRange[] {
   const count = numShards ?? (splitKeys === undefined ? 1 : splitKeys.length + 1)
-  if (!Number.isInteger(count) || count < 1 || count > SHARDS_PER_TABLE_MAX) {
-    const problem = `num_shards must be from 1 to ${SHARDS_PER_TABLE_MAX}, not ${count}`
+  if (!Number.isInteger(count) || count < 1 || count > shardsMax) {
+    const problem =
+      numShards === undefined
+        ? `split_keys makes ${count} shards, but a table of this store has at most ${shardsMax}`
+        : `num_shards must be from 1 to ${shardsMax}, not ${count}`
     throw new ServiceError('INVALID_ARGUMENT', problem)
   }
   const boundaries = splitKeys === undefined ? evenBoundaries(count) : parseSplitKeys(splitKeys)

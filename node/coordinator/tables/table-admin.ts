@@ -23,6 +23,7 @@ import {
   type SchemaRequest,
   type TableSchema,
 } from '../../schema/table-schema.ts'
+import type { Shard } from '../../shard/shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
@@ -41,6 +42,11 @@ import { parseReplication, type ReplicationRules } from './table-replication.ts'
 import type { TableShards } from './table-shards.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 
+/**
+ * The shards of a new table that are created, or awaited, at once. A cluster asks the nodes again and again for a shard
+ * that has no leader yet, so a table of many shards would keep them busy with questions.
+ */
+const SHARDS_AT_ONCE = 32
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/
 export const TABLES_MAX = 1000
 
@@ -240,11 +246,15 @@ export class TableAdmin {
   async #complete({ record, shards: wanted }: CatalogTable): Promise<OpenTable> {
     const { host, catalog, registry } = this.#with
     const settings = new OpenTable(record, [])
-    const opened = await Promise.allSettled(wanted.map((shard) => host.create(shard, settings)))
-    const shards = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const shards: Shard[] = []
     try {
-      const failure = opened.find((one) => one.status === 'rejected')
-      if (failure !== undefined) throw failure.reason
+      for (let first = 0; first < wanted.length; first += SHARDS_AT_ONCE) {
+        const some = wanted.slice(first, first + SHARDS_AT_ONCE)
+        const opened = await Promise.allSettled(some.map((shard) => host.create(shard, settings)))
+        shards.push(...opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+        const failure = opened.find((one) => one.status === 'rejected')
+        if (failure !== undefined) throw failure.reason
+      }
       // Another node may have completed the table, and a third one begun to drop it.
       const ready = await catalog.update(record, (current) =>
         current.state === 'creating' ? { ...current, state: 'ready' } : current,
@@ -275,7 +285,8 @@ export class TableAdmin {
   }
 
   async #buildTable(name: string, request: CreateTableRequest): Promise<CatalogTable> {
-    const ranges = buildLayout({ numShards: request.num_shards, splitKeys: request.split_keys })
+    const { num_shards: numShards, split_keys: splitKeys } = request
+    const ranges = buildLayout({ numShards, splitKeys }, this.#with.replication.shardsMax)
     const schema =
       request.schema === undefined
         ? undefined

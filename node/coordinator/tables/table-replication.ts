@@ -1,4 +1,4 @@
-// How many replicas a table wants for each of its shards, and how many of them a write waits for.
+// How many shards a table may have, how many replicas it wants for each of them, and how many of these a write waits for.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import {
@@ -13,18 +13,22 @@ export interface ReplicationRules {
   /** For tables that ask for nothing, and for those that were created before one could ask. */
   readonly defaults: TableReplication
   readonly factorMax: number
+  /** The shards of one table. */
+  readonly shardsMax: number
 }
 
-/** One process keeps one replica of each shard. */
+/** One process keeps one replica of each shard: a LevelDB, and a few open files for each. */
 export const SWARM_REPLICATION: ReplicationRules = {
   defaults: { replicationFactor: 1, minInSync: 1 },
   factorMax: 1,
+  shardsMax: 256,
 }
 
 /** Several nodes. A table may want more replicas than there are nodes now; it is degraded until they come. */
 export const CLUSTER_REPLICATION: ReplicationRules = {
   defaults: DEFAULT_REPLICATION,
   factorMax: 7,
+  shardsMax: 512,
 }
 
 /**

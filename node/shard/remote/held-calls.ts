@@ -50,17 +50,19 @@ export class HeldCalls {
     return isFull ? undefined : this.#hold(shard, epoch, request)
   }
 
-  async #hold(id: ShardId, epoch: number, { body, signal, remainingMs }: HeldRequest) {
+  async #hold(id: ShardId, epoch: number, request: HeldRequest): Promise<void> {
+    const { body, signal } = request
     const over = new AbortController()
     const end = (): void => over.abort()
     const stop = this.#coming.onChange(id, () => {
       if (!this.#coming.isComing(id, epoch)) end()
     })
     signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
     this.#count += 1
     this.#bytes += body.length
     // A call that ends by its deadline has an unknown outcome; one that is refused before has none.
-    const leftMs = Math.min(HOLD_MS_MAX, (remainingMs() ?? Infinity) / 2)
+    const leftMs = Math.min(HOLD_MS_MAX, (request.remainingMs() ?? Infinity) / 2)
     await this.#clock.sleep(leftMs, over.signal).catch(() => undefined)
     this.#count -= 1
     this.#bytes -= body.length

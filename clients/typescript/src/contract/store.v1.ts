@@ -1614,7 +1614,7 @@ export interface components {
             };
         };
         readonly CreateTableRequest: {
-            /** @description Default 1, or one more than the number of `split_keys`. */
+            /** @description Default 1, or one more than the number of `split_keys`. A store in swarm mode takes 256 at most. */
             readonly num_shards?: number;
             /**
              * @description The first keys of the second shard and those after it, strictly ascending by their UTF-8

@@ -250,6 +250,25 @@ describe('joinCluster', () => {
     expect((await registration())?.addresses.peer).to.equal('b:1')
   })
 
+  it('can be asked to join again when its own lease ended while it waited', async () => {
+    const crashed = new NodeStore(common)
+    await join({ store: crashed })
+    crashed.cut()
+    const store = new NodeStore(common)
+    const identity = await identify()
+
+    const joining = errorOf(() => join({ store, identity, peer: 'b:1' }))
+    await passTime(clock, TTL_SECONDS * 1000)
+    await store.expire()
+    await crashed.expire()
+    const error = await passing(joining)
+    const membership = await passing(join({ store, identity, peer: 'b:1' }))
+
+    expect(error).to.include({ code: 'UNAVAILABLE' })
+    expect(membership.state).to.equal('registered')
+    expect((await registration())?.addresses.peer).to.equal('b:1')
+  })
+
   it('refuses a copy of its directory while it is live, and is not disturbed by it', async () => {
     const original = await join()
 

@@ -83,11 +83,12 @@ describe('HeldCalls', () => {
   it('does not hold the call of a caller that has left', async () => {
     const { hold, passed } = open()
     const caller = new AbortController()
-    hold(newRequest({ signal: caller.signal }))
+    hold(newRequest({ signal: caller.signal }), 'before')
 
     caller.abort()
+    hold(newRequest({ signal: caller.signal }), 'after')
 
-    expect(await passed(0)).to.deep.equal(['call'])
+    expect(await passed(0)).to.deep.equal(['before', 'after'])
   })
 
   it('holds 256 calls of 16 MiB at most, and others after them', async () => {
