@@ -157,15 +157,15 @@ export class HybridClock {
   }
 
   /**
-   * The receive rule: from now on every stamp is greater than `seen`. Throws INVALID_ARGUMENT by
-   * H3.
+   * The receive rule: from now on every stamp is greater than `seen`. Throws UNAVAILABLE by H3: no client is to
+   * blame when the clocks of two nodes disagree.
    */
   observe(seen: Timestamp): void {
     if (seen <= this.#last) return
     if (millisOf(seen) > this.#time.nowMs() + OFFSET_MAX_MS) {
       throw new ServiceError(
-        'INVALID_ARGUMENT',
-        `timestamp ${seen} is more than ${OFFSET_MAX_MS} ms in the future`,
+        'UNAVAILABLE',
+        `timestamp ${seen} is more than ${OFFSET_MAX_MS} ms in the future: the clocks of the nodes differ`,
       )
     }
     this.#last = seen

@@ -462,16 +462,21 @@ describe('a bit that flips on the disk of a replica', function () {
     await expectRebuilt(world, 'n3', before)
   })
 
-  it('is found in the manifest of a store at the next start', async () => {
-    await using world = await openFull()
-    const node = world.node('n3')
-    await node.stop()
-    const [manifest] = await filesOf(node.storeDirectory, /^MANIFEST/)
-    await flip(must(manifest, 'a manifest'), 0.5)
-    await until(async () => !world.control.configuration.inSync.some(({ node: id }) => id === 'n3'))
+  const opening = { 'the manifest': /^MANIFEST/, CURRENT: /^CURRENT$/ }
+  for (const [name, pattern] of Object.entries(opening)) {
+    it(`is found in ${name} of a store at the next start`, async () => {
+      await using world = await openFull()
+      const node = world.node('n3')
+      await node.stop()
+      const [file] = await filesOf(node.storeDirectory, pattern)
+      await flip(must(file, name), 0.5)
+      await until(
+        async () => !world.control.configuration.inSync.some(({ node: id }) => id === 'n3'),
+      )
 
-    await node.start()
+      await node.start()
 
-    await expectRebuilt(world, 'n3')
-  })
+      await expectRebuilt(world, 'n3')
+    })
+  }
 })

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../../lib/errors.ts'
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { NodeId } from '../../peer/peer.ts'
 import { isRefused } from '../refusals.ts'
@@ -36,7 +36,7 @@ export class ServedShards<Target = Shard> {
 
   /**
    * The shard that a call is for. Throws NOT_LEADER if this node does not lead it, or the caller knows of a
-   * newer leadership, and INVALID_ARGUMENT if the caller's clock is too far ahead.
+   * newer leadership, and UNAVAILABLE, of which nothing has happened, if the caller's clock is too far ahead.
    */
   admit({ shard: id, epoch, time }: CallHead, isTimed: boolean): ShardHere<Target> {
     const found = this.#find(id)
@@ -79,7 +79,7 @@ export class ServedShards<Target = Shard> {
     try {
       this.#hybridClock.observe(time)
     } catch (error) {
-      if (isTimed) throw error
+      if (isTimed) throw new ShardRefusal('UNAVAILABLE', messageOf(error), { happened: 'nothing' })
     }
   }
 }

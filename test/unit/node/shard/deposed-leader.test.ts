@@ -1,7 +1,12 @@
 // What a leader may still say when another one leads, or when its own leadership ends in the middle of an answer.
 
 import { expect } from 'chai'
-import { TIMESTAMP_ZERO, timestampAtMs, timestampOf } from '../../../../node/clock/hybrid-clock.ts'
+import {
+  OFFSET_MAX_MS,
+  TIMESTAMP_ZERO,
+  timestampAtMs,
+  timestampOf,
+} from '../../../../node/clock/hybrid-clock.ts'
 import { REPLICATION_TIMING } from '../../../../node/replication/core/timing.ts'
 import type { Decision, TransactionStatus } from '../../../../node/shard/command/command.ts'
 import {
@@ -192,5 +197,19 @@ describe('a leader that was deposed', () => {
     expect(values.length).to.be.greaterThan(1)
     expect(values.at(-1)).to.equal('newest')
     expect(values).to.not.include('new')
+  })
+})
+
+describe('a leader that is to read at a time far ahead of its clock', () => {
+  it('refuses without blaming the client, since the clocks of two nodes differ', async () => {
+    await using world = await ReplicatedWorld.open()
+    const { shard } = await openAtFirst(world)
+    const at = timestampAtMs(world.clock.nowMs() + 2 * OFFSET_MAX_MS)
+    const range = { start: Buffer.alloc(0), end: undefined }
+    const { signal } = new AbortController()
+
+    const error = await world.when(errorOf(() => shard.scan({ range, at, signal })))
+
+    expect(error).to.include({ code: 'UNAVAILABLE' })
   })
 })

@@ -352,7 +352,7 @@ describe('RemoteShard', () => {
 
     const outcome = await bench.outcome(bench.remote.write(write))
 
-    expect(codeOf(outcome)).to.equal('INVALID_ARGUMENT')
+    expect(codeOf(outcome)).to.equal('UNAVAILABLE')
     expect(bench.watched.calls).to.deep.equal([])
   })
 
