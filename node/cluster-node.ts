@@ -178,7 +178,6 @@ async function openDisk({ config, life, clock, log }: Base) {
   const told = { clock, log, life, nodeId, isAmongOthers: true }
   const hybridClock = await openHybridClock(local, told)
   const stores = await openStores(directory, { clock, log })
-  await directory.allowMarks()
   if (!guard.hasRoomFor(0)) {
     const fields = { freeBytes: guard.freeBytes(), reserveBytes }
     log.warn('the disk is full: this start waits for room where it has to write', fields)

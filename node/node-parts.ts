@@ -94,9 +94,8 @@ export async function openStores(
   }
   if (directory.formatVersion < 3) {
     await markUnnumbered(await LevelStoreFactory.open(root, { clock, ownLog: 'discard' }))
-    // Before anything of the newest format is written: an older program must not read it.
-    await directory.markConverted()
   }
+  if (directory.formatVersion < 5) await directory.markConverted()
   const onFailure = (error: Error): void => endProcess(log, error)
   return LevelStoreFactory.open(root, { clock, ownLog: 'discard', onFailure })
 }

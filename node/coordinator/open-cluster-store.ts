@@ -20,6 +20,7 @@ import { LevelKvStore } from '../storage/level-kv-store.ts'
 import type { LevelStoreFactory } from '../storage/level-store-factory.ts'
 import { RemoteShard } from '../shard/remote/remote-shard.ts'
 import { serveReplicas, serveShards } from '../shard/remote/serve-shards.ts'
+import type { FindNear } from './query/near-tables.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import type { ShardRecord } from './shards/shard-record.ts'
 import { openStore, type OpenedStore, type StoreParts, type StorePlace } from './open-store.ts'
@@ -104,7 +105,7 @@ async function clusterPlace(
   parts.onHandlers(new Map(all), host)
   return {
     host: shards,
-    replicasOf: nearReplicas(parts, host),
+    ...nearReplicas(parts, host),
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
@@ -299,7 +300,7 @@ function callHandlers({ places, hybridClock, clock }: ClusterStoreParts): PeerHa
 function nearReplicas(
   { self, map, places, clock, hybridClock, random }: ClusterStoreParts,
   host: ReplicaHost,
-): FindReplicas {
+): { readonly replicasOf: FindReplicas; readonly nearOf: FindNear } {
   const near = new NearReplicas({
     self: self.node,
     map,
@@ -309,7 +310,7 @@ function nearReplicas(
     hybridClock,
     random,
   })
-  return (id) => near.of(id)
+  return { replicasOf: (id) => near.of(id), nearOf: (id) => near.nearerThanLeader(id) }
 }
 
 function clusterShard(

@@ -22,6 +22,7 @@ import { NodeHousekeeper } from './node-housekeeper.ts'
 import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { storeMetrics } from './store-metrics.ts'
+import { NearTables, type FindNear } from './query/near-tables.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
@@ -99,6 +100,8 @@ export interface StorePlace {
   readonly cluster: ClusterService
   /** Absent: each shard has one replica, and stale reads are those of the shard. */
   readonly replicasOf?: FindReplicas
+  /** Absent: no replica is nearer than a leader. */
+  readonly nearOf?: FindNear
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
   /** See SwarmStoreOptions. */
@@ -132,7 +135,7 @@ export async function openStore(
   const indexes = opened?.parts
   const drain = (shard: LedShard) => recovery.drain(shard)
   const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
-  const { host, replication, cluster, mayRepair, replicasOf } = place
+  const { host, replication, cluster, mayRepair, replicasOf, nearOf } = place
   const known = { catalog, registry, host, replication }
   const admin = new TableAdmin({ ...known, clock, log, randomBits })
   const pins = new ReadPins(clock)
@@ -150,6 +153,7 @@ export async function openStore(
     housekeeper,
     scan: { hybridClock, pins },
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
+    near: nearOf && new NearTables({ nearOf, clock }),
     merge: { clock, runner },
     replication,
     cluster,

@@ -170,7 +170,8 @@ function indexFamilies({
 }: StoreMetricsOptions): readonly MetricFamily[] {
   if (indexEvents === undefined) return []
   const counts = countIndexes(registry.tables(), led)
-  const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites } = indexEvents
+  const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites, questions } =
+    indexEvents
   return [
     gauge('quarry_text_indexes_building', 'Text indexes that are being built.', counts.building),
     gauge(
@@ -209,6 +210,11 @@ function indexFamilies({
       'quarry_text_index_slowed_writes_total',
       'Writes that waited because a text index was far behind.',
       slowedWrites,
+    ),
+    counter(
+      'quarry_text_index_questions_total',
+      'Questions to text indexes of this node, for its own queries and for those of other nodes.',
+      questions,
     ),
   ]
 }

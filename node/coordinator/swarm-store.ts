@@ -19,6 +19,7 @@ import type { NodeHousekeeper } from './node-housekeeper.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
+import type { NearTables } from './query/near-tables.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
@@ -62,6 +63,8 @@ export interface SwarmStoreOptions {
   readonly scan: TableScanOptions
   /** Undefined: each shard has one replica, whose newest state is the answer to stale reads. */
   readonly stale: StaleReads | undefined
+  /** Undefined: leaders answer all searches. */
+  readonly near: NearTables | undefined
   readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
   readonly replication: ReplicationRules
@@ -267,8 +270,8 @@ export class SwarmStore implements StoreService {
     const parts = { clock: this.#with.clock, turns: this.#turns }
     const asked = { request, ...options }
     const { isStale = false, signal } = options
-    if (!isStale) return queryTable(parts, queried, asked)
-    const { stale } = this.#with
+    const { stale, near } = this.#with
+    if (!isStale) return queryTable(parts, near?.of(queried) ?? queried, asked)
     if (stale === undefined) return { ...(await queryTable(parts, queried, asked)), staleness: 0 }
     const { value: view, stalenessMs } = await stale.open(shards, signal)
     const result = await queryTable(parts, staleTable(queried, view, signal), asked)

@@ -26,6 +26,12 @@ import type {
 import { writeBytes } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
+import type {
+  IndexPosition,
+  PlacedAnswer,
+  PositionLimits,
+  SearchFromLimits,
+} from './following/index-position.ts'
 import type { ShardIndexes } from './following/shard-indexes.ts'
 import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
@@ -147,7 +153,26 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     // The index of a leader that was deposed lacks what its successor has acknowledged.
     const right = this.replicated?.mayRead()
     if (right instanceof Promise) await patiently(right, limits)
-    return (await this.#keptIndexes().get(index)).search(request, limits)
+    const kept = await this.#keptIndexes().get(index)
+    return kept.search(request, { ...limits, atLeast: this.#promised })
+  }
+
+  /** What searches of earlier leaders may have shown, and `waitForIndexes` there promised (RP3). */
+  get #promised(): number {
+    return this.replicated?.servedFrom ?? 0
+  }
+
+  async indexPosition(
+    index: string,
+    { atLeast, ...limits }: PositionLimits,
+  ): Promise<IndexPosition> {
+    const right = this.replicated?.mayRead()
+    if (right instanceof Promise) await patiently(right, limits)
+    const kept = await this.#keptIndexes().get(index)
+    if (!kept.hasReached(atLeast)) this.#replica.log.hurry() // the indexes read the store
+    const { version, sequence } = await kept.position({ ...limits, atLeast })
+    this.replicated?.assertServing()
+    return { version, sequence: Math.max(sequence, this.#promised) }
   }
 
   async searchHere<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
@@ -156,8 +181,17 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     { atLeast, ...limits }: ReplicaSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const kept = await this.#keptIndexes().get(index)
-    if (kept.hasReached(atLeast)) return kept.search(request, limits)
+    if (kept.hasReached(atLeast)) return kept.search(request, { ...limits, atLeast })
     throw new ServiceError('UNAVAILABLE', `the index "${index}" of this replica is behind`)
+  }
+
+  async searchFrom<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    index: string,
+    request: IndexRequest<Kind, Name>,
+    limits: SearchFromLimits,
+  ): Promise<PlacedAnswer<IndexAnswer<Kind, Name>>> {
+    const kept = await this.#keptIndexes().get(index)
+    return kept.searchFrom(request, limits)
   }
 
   async indexStatus(index: string): Promise<IndexStatus> {

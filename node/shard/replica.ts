@@ -153,7 +153,7 @@ export class Replica {
   }
 
   condition(): ShardCondition {
-    const trouble = this.log.storeTrouble ?? this.#trouble
+    const trouble = this.log.storeTrouble ?? this.#trouble ?? this.store.damage
     if (trouble === undefined) return { kind: 'serving' }
     const kind = trouble.code === 'DISK_FULL' ? 'read_only' : 'failed'
     return { kind, reason: trouble.message }

@@ -5,6 +5,7 @@
 //   RP1  One writer at a time writes the store: the applier here, or the log's feed while the replica leads.
 //   RP2  The replica serves when its store has every entry that was committed before its leadership, and its
 //        memory was built from that store (RS3).
+//   RP3  `servedFrom` is not below what any earlier leader had committed, so not below what its indexes showed.
 
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
@@ -71,6 +72,7 @@ export class ReplicatedReplica implements ReplicaMachine {
   #served: number | undefined
   /** The same epoch, once the memory was built for it (RP2): an earlier leadership's holds name old values. */
   #ready: number | undefined
+  #servedFrom = 0
   #isRetired = false
   /** From the end of a leadership until the log of proposals writes the store no more. */
   #isStopping = false
@@ -85,7 +87,8 @@ export class ReplicatedReplica implements ReplicaMachine {
     const shared = { journal, clock, hybridClock, log, network, control, beats, sleeps }
     const parts = { self, logId, start, ...shared }
     this.log = new ReplicatedLog({ ...parts, ...timing, machine: this })
-    this.#applier = new CommittedApplier({ state: options.state, log: this.log, clock })
+    const { state } = options
+    this.#applier = new CommittedApplier({ state, log: this.log, index: start.log, clock })
   }
 
   /** Whether reads and writes are served here. */
@@ -96,6 +99,11 @@ export class ReplicatedReplica implements ReplicaMachine {
   /** The epoch in which this replica serves now; undefined if it does not. */
   get servedEpoch(): number | undefined {
     return this.isServing ? this.#ready : undefined
+  }
+
+  /** The newest log entry that was committed when this replica began to serve; 0 if it never did (RP3). */
+  get servedFrom(): number {
+    return this.#servedFrom
   }
 
   /** True if a read sees every acknowledged write now. Otherwise it resolves when one does. */
@@ -192,7 +200,8 @@ export class ReplicatedReplica implements ReplicaMachine {
 
   async #serve(epoch: number): Promise<void> {
     await this.#stopping
-    await this.#applier.reached(this.log.committed)
+    const { committed } = this.log
+    await this.#applier.reached(committed)
     const isStillLeading = (): boolean =>
       this.log.isLeading && this.log.epoch === epoch && !this.#isRetired
     if (!isStillLeading()) return
@@ -202,6 +211,7 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#served = epoch
     await proposals().resume()
     if (!isStillLeading() || this.#served !== epoch) return
+    this.#servedFrom = committed
     this.#ready = epoch
     onLeadership?.(true)
   }

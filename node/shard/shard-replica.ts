@@ -7,6 +7,7 @@ import type {
   QuestionOf,
 } from '../index/kinds/index-questions.ts'
 import type { DocumentRecord } from './format/document-record.ts'
+import type { PlacedAnswer, SearchFromLimits } from './following/index-position.ts'
 import type { CallOptions, ScanOptions, ScanRow } from './shard.ts'
 
 /** A document as it was at a time; undefined if it was absent then, or has expired since. */
@@ -38,6 +39,8 @@ export interface ReplicaSearchLimits extends SearchLimits {
  * - Documents that have expired by now are left out.
  * - `searchHere` is `Shard.search` of this replica's index. It is refused with UNAVAILABLE while that is being
  *   built, or has not read the entry `atLeast`.
+ * - `searchFrom` does the same from a position that the leader told (`Shard.indexPosition`), and says how much the
+ *   answer may show. It waits a moment for an index that is behind.
  */
 export interface ShardReplica {
   closedTime(options?: CallOptions): Promise<Timestamp>
@@ -48,4 +51,9 @@ export interface ShardReplica {
     request: IndexRequest<Kind, Name>,
     limits: ReplicaSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>>
+  searchFrom<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    index: string,
+    request: IndexRequest<Kind, Name>,
+    limits: SearchFromLimits,
+  ): Promise<PlacedAnswer<IndexAnswer<Kind, Name>>>
 }

@@ -1,5 +1,6 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { SearchLimits } from '../index/host/index-client.ts'
+import type { IndexPosition, PositionLimits } from './following/index-position.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -119,9 +120,13 @@ export interface Push {
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. A
  *   scan below the collected history is refused with HISTORY_GONE, also after a restart.
  * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. Nobody
- *   else led the shard when it was asked. It is refused with NOT_FOUND for an unknown index, with
- *   INVALID_ARGUMENT for one of another kind, and with UNAVAILABLE while the index is built for the first time or
- *   again.
+ *   else led the shard when it was asked. It finds what `waitForIndexes` promised, also under an earlier leader. It
+ *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
+ *   UNAVAILABLE while the index is built for the first time or again, or is behind an earlier leader's.
+ * - `indexPosition` answers where the index is for `search`: an index of another replica with this version that
+ *   has read this entry shows all that a search shows which ended before the call. Every search that begins after
+ *   the answer shows the entry. With `atLeast` it waits a moment for the index to come so far, and may answer a
+ *   lower one. Refused as `search`, but it does not wait for an index that does not serve.
  * - `waitForIndexes` resolves when everything committed here before the call is searchable in every
  *   index; it rejects with the signal's reason.
  * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.
@@ -161,6 +166,7 @@ export interface Shard {
     request: IndexRequest<Kind, Name>,
     limits: SearchLimits,
   ): Promise<IndexAnswer<Kind, Name>>
+  indexPosition(index: string, limits: PositionLimits): Promise<IndexPosition>
   indexStatus(index: string): Promise<IndexStatus>
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>
 

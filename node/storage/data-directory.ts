@@ -1,9 +1,10 @@
 // The directory with all files of a node. Format: docs/formats/data-directory.md.
 
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, readdir, stat } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { ServiceError } from '../../lib/errors.ts'
+import { crc32 } from 'node:zlib'
+import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { replaceFile, syncDirectory } from './durable-file.ts'
 import { isLockedError, levelError } from './level-error.ts'
@@ -12,11 +13,14 @@ import { LevelKvStore } from './level-kv-store.ts'
 const FORMAT = 'quarry-data'
 /**
  * Version 2 added the journal. Version 3 added the ordinals of documents, keys of their own for shards in
- * the catalog, and key intervals for participants.
+ * the catalog, and key intervals for participants. Version 4 is version 3 with marks in the journal, which
+ * nodes of a cluster alone had. Version 5 has checksums before the values of the stores, and allows marks.
  */
-const FORMAT_VERSION = 3
-/** Version 4 is version 3 with marks in the journal. */
-const FORMAT_VERSION_WITH_MARKS = 4
+const FORMAT_VERSION = 5
+/** A directory of this version needs no conversion. */
+const FORMAT_VERSION_CONVERTED = 3
+/** Since this version `format.json` has a checksum itself. */
+const FORMAT_VERSION_WITH_CRC = 5
 const FORMAT_FILE = 'format.json'
 const LOCK = 'lock'
 /**
@@ -39,13 +43,11 @@ export interface DataDirectory extends AsyncDisposable {
   readonly id: string
   /** The format of the directory's content, from `format.json` at the opening. */
   readonly formatVersion: number
-  /** Records that the content was converted to format 3. */
-  markConverted(): Promise<void>
   /**
-   * Records that the journal may have marks, once and permanently: programs that do not know them
-   * refuse the directory from then on. The content must have format 3 at least.
+   * Records that the content was converted to the format of new directories, once and permanently: programs
+   * that do not know it refuse the directory from then on.
    */
-  allowMarks(): Promise<void>
+  markConverted(): Promise<void>
   close(): Promise<void>
 }
 
@@ -64,20 +66,15 @@ export async function openDataDirectory(
   await refuseForeign(absolute)
   const lock = await lockDirectory(absolute, options.clock)
   try {
-    const { id, version } = await readOrCreateFormat(absolute, options.newId ?? randomUUID)
+    const { id, version } = await currentFormat(absolute, options.newId ?? randomUUID)
     const close = (): Promise<void> => lock.close()
     const markConverted = (): Promise<void> =>
       writeFormat(absolute, { id, version: FORMAT_VERSION })
-    const allowMarks = async (): Promise<void> => {
-      if (version === FORMAT_VERSION_WITH_MARKS) return
-      await writeFormat(absolute, { id, version: FORMAT_VERSION_WITH_MARKS })
-    }
     return {
       path: absolute,
       id,
       formatVersion: version,
       markConverted,
-      allowMarks,
       close,
       [Symbol.asyncDispose]: close,
     }
@@ -129,8 +126,15 @@ async function refuseForeign(directory: string): Promise<void> {
 }
 
 async function lockDirectory(directory: string, clock: Clock): Promise<LevelKvStore> {
+  const lock = path.join(directory, LOCK)
+  const open = (): Promise<LevelKvStore> => LevelKvStore.open(lock, { clock, cacheBytes: 0 })
   try {
-    return await LevelKvStore.open(path.join(directory, LOCK), { clock, cacheBytes: 0 })
+    return await open().catch(async (error: unknown) => {
+      if (!isServiceError(error) || error.code !== 'CORRUPTION') throw error
+      // Nobody holds it, since LevelDB locks before it reads; and there is nothing to lose in it.
+      await rm(path.join(lock, 'CURRENT'))
+      return open()
+    })
   } catch (error) {
     if (!isLockedError(error)) throw error
     throw new ServiceError(
@@ -140,6 +144,15 @@ async function lockDirectory(directory: string, clock: Clock): Promise<LevelKvSt
       { cause: error },
     )
   }
+}
+
+/** The format, raised where nothing has to be converted: before anything of the newest format is written. */
+async function currentFormat(directory: string, newId: () => string): Promise<Format> {
+  const found = await readOrCreateFormat(directory, newId)
+  if (found.version < FORMAT_VERSION_CONVERTED || found.version === FORMAT_VERSION) return found
+  const raised = { id: found.id, version: FORMAT_VERSION }
+  await writeFormat(directory, raised)
+  return raised
 }
 
 async function readOrCreateFormat(directory: string, newId: () => string): Promise<Format> {
@@ -155,7 +168,8 @@ async function readOrCreateFormat(directory: string, newId: () => string): Promi
 async function writeFormat(directory: string, { id, version }: Format): Promise<void> {
   const format = { format: FORMAT, version, id }
   try {
-    await replaceFile(path.join(directory, FORMAT_FILE), `${JSON.stringify(format)}\n`)
+    const text = JSON.stringify({ ...format, crc: crcOf(format) })
+    await replaceFile(path.join(directory, FORMAT_FILE), `${text}\n`)
   } catch (error) {
     throw levelError(error, directory)
   }
@@ -172,17 +186,31 @@ async function readIfPresent(file: string): Promise<string | undefined> {
 
 function parseFormat(text: string, file: string): Format {
   const found = parseJson(text)
-  if (!isFormat(found)) {
-    throw new ServiceError('CORRUPTION', `${file} is damaged; restore it from a backup`)
-  }
-  if (found.version > FORMAT_VERSION_WITH_MARKS) {
+  if (!isFormat(found)) throw damaged(file)
+  assertWhole(found, file)
+  if (found.version > FORMAT_VERSION) {
     throw new ServiceError(
       'INVALID_ARGUMENT',
       `${file} has format version ${found.version}, but this program supports up to ` +
-        `${FORMAT_VERSION_WITH_MARKS}; start a newer version of the program`,
+        `${FORMAT_VERSION}; start a newer version of the program`,
     )
   }
   return found
+}
+
+/** Another digit would be another version, or another node. */
+function assertWhole({ crc, ...stored }: StoredFormat, file: string): void {
+  if (crc === undefined && stored.version < FORMAT_VERSION_WITH_CRC) return
+  if (crc !== crcOf(stored)) throw damaged(file)
+}
+
+/** The members keep their order in a file, so their text is the same again. */
+function crcOf(format: Format): string {
+  return crc32(JSON.stringify(format)).toString(16).padStart(8, '0')
+}
+
+function damaged(file: string): ServiceError {
+  return new ServiceError('CORRUPTION', `${file} is damaged; restore it from a backup`)
 }
 
 function parseJson(text: string): unknown {
@@ -198,7 +226,11 @@ interface Format {
   readonly id: string
 }
 
-function isFormat(value: unknown): value is Format {
+interface StoredFormat extends Format {
+  readonly crc?: unknown
+}
+
+function isFormat(value: unknown): value is StoredFormat {
   if (typeof value !== 'object' || value === null) return false
   if (!('format' in value && 'version' in value && 'id' in value)) return false
   const { format, version, id } = value

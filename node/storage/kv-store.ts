@@ -1,6 +1,8 @@
 // The only interface to the disk for keys and values. All durable data of shards goes through a
 // KvStore.
 
+import type { ServiceError } from '../../lib/errors.ts'
+
 export type KvOp =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array }
@@ -46,9 +48,11 @@ export interface KvSnapshot extends AsyncDisposable {
  *   changed. A caller that caches the store's content must then read it again.
  * - A full disk is ServiceError DISK_FULL; a damaged file is CORRUPTION. After `close` every method
  *   fails with UNAVAILABLE. `close` waits for running writes and may be called twice.
+ * - `damage` is the first CORRUPTION that a read or a write has met; undefined while there is none.
  */
 export interface KvStore extends AsyncDisposable {
   readonly generation: number
+  readonly damage?: ServiceError | undefined
   get(key: Uint8Array): Buffer | undefined
   write(ops: readonly KvOp[], options: { readonly sync: boolean }): Promise<void>
   flush(): Promise<void>

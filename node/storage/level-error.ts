@@ -8,6 +8,8 @@ import { ServiceError, isServiceError } from '../../lib/errors.ts'
  * Errors nest, because abstract-level wraps those of the binding. Deeper causes are not examined.
  */
 const CAUSES_MAX = 4
+/** In hexadecimal digits, of a key that is longer. */
+const KEY_BYTES_SHOWN = 64
 const NO_SPACE = /no space left|disk quota exceeded|ENOSPC|EDQUOT/i
 
 interface CauseChain {
@@ -43,6 +45,26 @@ export function levelError(error: unknown, directory: string): ServiceError {
   }
   if (codes.some((code) => code.endsWith('_NOT_OPEN'))) return closedError(directory, options)
   return new ServiceError('UNAVAILABLE', `${directory} failed: ${text}`, options)
+}
+
+/**
+ * Like `levelError`, for an opening that failed. The error of abstract-level says only that the database is not open;
+ * its cause says why.
+ */
+export function openingError(error: unknown, directory: string): ServiceError {
+  const isWrapped = error instanceof Error && error.cause instanceof Error
+  return levelError(isWrapped && !isServiceError(error) ? error.cause : error, directory)
+}
+
+/** An entry of the database in `directory` that is not what was written. */
+export function damagedEntry(directory: string, key: Uint8Array): ServiceError {
+  const shown = Buffer.from(key.subarray(0, KEY_BYTES_SHOWN)).toString('hex')
+  const rest = key.length > KEY_BYTES_SHOWN ? '…' : ''
+  return new ServiceError(
+    'CORRUPTION',
+    `the entry ${shown}${rest} of ${directory} does not match its checksum; ` +
+      'restore it from a replica or a backup',
+  )
 }
 
 /** Whether opening failed because the directory is held. */

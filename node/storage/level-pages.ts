@@ -11,12 +11,16 @@ const PAGE_ENTRIES_MAX = 1000
 
 type Database = ClassicLevel<Uint8Array, Uint8Array>
 
-/** The walk to make. `errorOf` turns LevelDB's errors into the store's. */
+/**
+ * The walk to make. `errorOf` turns LevelDB's errors into the store's. `unseal` answers the value in what LevelDB has
+ * under a key, or throws the store's error.
+ */
 export interface LevelPagesOptions {
   readonly db: Database
   readonly range: KvRange
   readonly snapshot: Snapshot | undefined
   readonly errorOf: (error: unknown) => ServiceError
+  readonly unseal: (key: Buffer, stored: Buffer) => Buffer
 }
 
 /**
@@ -25,10 +29,12 @@ export interface LevelPagesOptions {
  */
 export class LevelPages implements AsyncIterableIterator<readonly KvEntry[]> {
   readonly #errorOf: (error: unknown) => ServiceError
+  readonly #unseal: (key: Buffer, stored: Buffer) => Buffer
   readonly #iterator: Iterator<Database, Buffer, Buffer>
 
-  constructor({ db, range, snapshot, errorOf }: LevelPagesOptions) {
+  constructor({ db, range, snapshot, errorOf, unseal }: LevelPagesOptions) {
     this.#errorOf = errorOf
+    this.#unseal = unseal
     try {
       this.#iterator = db.iterator<Buffer, Buffer>({
         ...boundsOf(range),
@@ -49,6 +55,7 @@ export class LevelPages implements AsyncIterableIterator<readonly KvEntry[]> {
   async next(): Promise<IteratorResult<readonly KvEntry[], undefined>> {
     try {
       const page = await this.#iterator.nextv(PAGE_ENTRIES_MAX)
+      for (const entry of page) entry[1] = this.#unseal(entry[0], entry[1])
       if (page.length > 0) return { done: false, value: page }
     } catch (error) {
       await this.#iterator.close()

@@ -420,7 +420,7 @@ function describeSnapshots(open: () => Promise<KvStore>): void {
 
 function describeClose(open: () => Promise<KvStore>): void {
   const methods: Record<
-    Exclude<keyof KvStore, 'close' | 'generation' | symbol>,
+    Exclude<keyof KvStore, 'close' | 'damage' | 'generation' | symbol>,
     (store: KvStore) => unknown
   > = {
     get: (store) => store.get(bytes('a')),

@@ -108,7 +108,7 @@ describe('a data directory of format 2', () => {
     await node.close()
 
     const format = await readFile(path.join(dataDir, 'format.json'), 'utf8')
-    expect(format).to.include('"version":3')
+    expect(format).to.include('"version":5')
     const found = await storedOrdinals()
     expect(Object.keys(found).toSorted()).to.deep.equal(['a', 'b', 'd', 'p', 'z'])
     expect([found['a'], found['b'], found['d']]).to.have.members([0, 1, 2])

@@ -2,7 +2,7 @@
 // is damaged, is copied from another node's.
 
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -27,12 +27,14 @@ import { contentHashOf } from '../../node/replication/snapshot/content-hash.ts'
 import { snapshotHandlers } from '../../node/replication/snapshot/snapshot-handlers.ts'
 import { SNAPSHOT_LIMITS } from '../../node/replication/snapshot/snapshot-limits.ts'
 import { SnapshotSource } from '../../node/replication/snapshot/snapshot-source.ts'
+import { documentKey } from '../../node/shard/format/keyspace.ts'
 import { NO_SETTINGS } from '../../node/shard/command/table-settings.ts'
 import type { LocalShard } from '../../node/shard/local-shard.ts'
 import { parseShardId, type ShardId } from '../../node/shard/shard-id.ts'
 import { readAppliedPosition } from '../../node/shard/replica-snapshot.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { LevelStoreFactory } from '../../node/storage/level-store-factory.ts'
+import { errorOf } from '../support/error-of.ts'
 import { until } from '../support/until.ts'
 import { SHARD, TestControlPlane } from '../support/worlds/replicated-world.ts'
 import { routesTo } from '../support/worlds/routes.ts'
@@ -169,7 +171,8 @@ class DiskNode {
       },
       configurations,
       hashes: source.hashes,
-      linkTo: linksFrom,
+      // A round that has begun asks nobody any more either.
+      linkTo: (to) => (this.isLooking ? linksFrom(to) : undefined),
       directoryOf: (id) => stores.directoryOf(id),
       onDamaged,
       counts: this.counts,
@@ -340,6 +343,26 @@ async function flip(file: string, ratio: number): Promise<void> {
   await handle.close()
 }
 
+/** Flips a bit in the table that has these bytes, which cannot be packed. */
+async function flipInside(directory: string, bytes: Buffer): Promise<void> {
+  for (const file of await filesOf(directory, /\.ldb$/)) {
+    const content = await readFile(file)
+    const at = content.indexOf(bytes)
+    if (at !== -1) return flip(file, (at + bytes.length / 2) / content.length)
+  }
+  throw new Error('no table has them')
+}
+
+/** Only a comparison finds it: another value than the other replicas have, under its own checksum. */
+async function writeWrongEntry(directory: string): Promise<void> {
+  await using store = await LevelKvStore.open(directory, { clock: systemClock })
+  const key = documentKey(Buffer.from('k7'))
+  const value = must(store.get(key), 'k7')
+  value[value.length - 3] = (value[value.length - 3] ?? 0) ^ 1
+  await store.write([{ type: 'put', key, value }], { sync: true })
+  await store.flush()
+}
+
 /** The damage is found, and in the end another replica than `before` has what the leader has. */
 async function expectRebuilt(world: DiskWorld, name: string, before?: LocalShard): Promise<void> {
   const node = world.node(name)
@@ -389,14 +412,35 @@ describe('a bit that flips on the disk of a replica', function () {
     await using world = await openFull()
     const node = world.node('n3')
     await node.stop()
-    const [table] = await filesOf(node.storeDirectory, /\.ldb$/)
-    await flip(must(table, 'a table'), 0.4)
+    await writeWrongEntry(node.storeDirectory)
     node.checksTables = false
 
     await node.start()
 
     await expectRebuilt(world, 'n3')
     expect(world.node('n1').counts.comparisons.different).to.be.greaterThan(0)
+  })
+
+  it('is found by the read of the leader that meets it, and no read shows it', async () => {
+    await using world = await openFull()
+    const node = world.node('n3')
+    const key = Buffer.from('k60')
+    const whole = must(world.node('n1').shard.store.get(documentKey(key)), 'k60')
+    await node.stop()
+    await flipInside(node.storeDirectory, whole.subarray(-1000))
+    for (const { id } of world.nodes.values()) world.node(id).isLooking = false
+    await node.start()
+    await until(async () => world.isInSync('n3'))
+    const before = node.shard
+    world.control.elect(node.replica)
+    await until(async () => before.replicated?.isServing === true)
+
+    const error = await errorOf(async () => before.read(key))
+
+    expect(error).to.include({ code: 'CORRUPTION' })
+    await until(async () => world.control.configuration.leader?.node !== 'n3')
+    await expectRebuilt(world, 'n3', before)
+    expect(node.shard.store.get(documentKey(key))).to.deep.equal(whole)
   })
 
   it('is found in a table of the leader, which another replica then replaces', async () => {

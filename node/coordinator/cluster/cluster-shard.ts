@@ -22,6 +22,7 @@ import type {
 import type { KeyRange } from '../../shard/command/key-range.ts'
 import type { TransactionId } from '../../shard/command/transaction-id.ts'
 import type { IndexStatus } from '../../shard/following/index-health.ts'
+import type { IndexPosition, PositionLimits } from '../../shard/following/index-position.ts'
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
 import type { LocalShard } from '../../shard/local-shard.ts'
 import type {
@@ -149,6 +150,10 @@ export class ClusterShard implements Shard {
     limits: SearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     return this.#ask((shard) => shard.search<Kind, Name>(index, request, limits))
+  }
+
+  indexPosition(index: string, limits: PositionLimits): Promise<IndexPosition> {
+    return this.#ask((shard) => shard.indexPosition(index, limits))
   }
 
   indexStatus(index: string): Promise<IndexStatus> {

@@ -45,6 +45,31 @@ export class NearReplicas {
     return own === undefined ? others : [own, ...others]
   }
 
+  /**
+   * The replica that is nearer than the leader: the own one if another node leads, or one in this node's zone if the
+   * leader is in another and a connection is open or was never tried. Undefined: the leader is as near.
+   */
+  nearerThanLeader(id: ShardId): ShardReplica | undefined {
+    const { map, self, local, random } = this.#with
+    const path = map.pathOf(id)
+    const configuration = path === undefined ? undefined : map.configurationOf(path)
+    const leader = configuration?.leader?.node
+    if (configuration === undefined || leader === undefined || leader === self) return undefined
+    const own = local(id)
+    if (own !== undefined) return own
+    if (this.#distanceOf(leader) === 0) return undefined
+    const near = configuration.replicas.filter(
+      (node) => node !== self && this.#distanceOf(node) === 0 && this.#isReachable(node),
+    )
+    const node = near[Math.floor(random() * near.length)]
+    return node === undefined ? undefined : this.#remote(id, node)
+  }
+
+  #isReachable(node: NodeId): boolean {
+    const kind = this.#with.linkTo(node)?.state('prompt').kind
+    return kind === 'connected' || kind === 'idle'
+  }
+
   #distanceOf(node: NodeId): number {
     const { map, self } = this.#with
     const known = map.node(node)

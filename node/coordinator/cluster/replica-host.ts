@@ -282,8 +282,10 @@ export class ReplicaHost {
   #admit({ id }: ShardRecord, settings: TableSettings, shard: LocalShard): LocalShard {
     const { configurations } = this.#with
     const name = { tableId: settings.tableId, id }
-    const configure = (configuration: ShardConfiguration): void =>
+    const configure = (configuration: ShardConfiguration): void => {
+      for (const node of configuration.replicas) this.#beats.meet(node)
       shard.replicated?.log.configure(configuration)
+    }
     const stopListening = configurations.onConfiguration(name, configure)
     this.#hosted.set(id, { shard, settings, stopListening })
     const configuration = configurations.configurationOf(name)

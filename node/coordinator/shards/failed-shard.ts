@@ -31,6 +31,7 @@ export class FailedShard implements Shard {
   push = (): Promise<never> => this.#refuse()
   waitForRelease = (): Promise<never> => this.#refuse()
   search = (): Promise<never> => this.#refuse()
+  indexPosition = (): Promise<never> => this.#refuse()
   indexStatus = (): Promise<never> => this.#refuse()
   waitForIndexes = (): Promise<never> => this.#refuse()
 

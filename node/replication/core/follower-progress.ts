@@ -114,7 +114,7 @@ export class FollowerProgress {
   /** The bytes of the streamed entries that this acknowledges. */
   #bytesReached(durable: number, log: LogIndex): number {
     const above = Math.max(this.matched, this.#streamedFrom - 1)
-    return bytesBetween(log, above, Math.min(durable, this.next - 1))
+    return log.bytesBetween(above, Math.min(durable, this.next - 1))
   }
 
   /** Undefined while this life of the follower has not answered. */
@@ -156,13 +156,4 @@ export class FollowerProgress {
     this.next = through + 1
     return through
   }
-}
-
-/** The bytes of the entries after `above`, through `through`, as far as they are in the log. */
-function bytesBetween(log: LogIndex, above: number, through: number): number {
-  let bytes = 0
-  for (let sequence = Math.max(above, log.base.sequence) + 1; sequence <= through; sequence++) {
-    bytes += log.bytesAt(sequence)
-  }
-  return bytes
 }

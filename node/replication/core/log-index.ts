@@ -69,6 +69,16 @@ export class LogIndex {
     return must(this.#bytes[sequence - this.#base.sequence - 1], 'the size of a log entry')
   }
 
+  /** The bytes of the entries after `above`, through `through`, as far as they are in the log. */
+  bytesBetween(above: number, through: number): number {
+    let bytes = 0
+    const end = Math.min(through, this.last.sequence)
+    for (let at = Math.max(above, this.#base.sequence) + 1; at <= end; at++) {
+      bytes += this.bytesAt(at)
+    }
+    return bytes
+  }
+
   /** Whether this very entry is in the log, or is its base. */
   has({ sequence, epoch, crc }: LogPosition): boolean {
     const own = this.positionAt(sequence)

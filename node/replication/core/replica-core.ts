@@ -367,6 +367,7 @@ export class ReplicaCore {
     this.#promised = epoch
     const configuration = this.#configuration
     if (configuration?.epoch === epoch && epoch >= this.#heard && this.#isNamed(configuration)) {
+      this.#grantUntilMs = this.#with.nowMs // what it granted to earlier leaders is over (RR2)
       this.#role = { kind: 'leading', leader: new Leader(this.#with, configuration) }
     }
     this.#answerLate()

@@ -43,6 +43,7 @@ export class NodeBeats implements RestOffers {
   readonly #with: NodeBeatsOptions
   readonly #led = new Map<NodeId, LedRests>()
   readonly #heard = new Map<NodeId, HeardRests>()
+  readonly #toMeet = new Set<NodeId>()
   #isClosed = false
 
   constructor(options: NodeBeatsOptions) {
@@ -58,12 +59,22 @@ export class NodeBeats implements RestOffers {
     this.#ledOf(to).offer(log, rest)
   }
 
+  /**
+   * The node shares a shard with this one. It gets the next beat whatever rests, so that both ways between the nodes
+   * are open before one leads the other: the first message on a way is lost.
+   */
+  meet(node: NodeId): void {
+    if (node === this.#with.self.node) return
+    this.#ledOf(node)
+    this.#toMeet.add(node)
+  }
+
   /** Has to be called as often as a replica would send heartbeats. */
   beat(): void {
     const { self, hybridClock, clock, network } = this.#with
     const { incarnation } = self
     for (const [node, led] of this.#led) {
-      if (!led.isNeeded) continue
+      if (!led.isNeeded && !this.#toMeet.has(node)) continue
       const sentMs = clock.monotonicMs()
       const hybridTime = hybridClock.readPoint()
       const beat = {
@@ -75,6 +86,7 @@ export class NodeBeats implements RestOffers {
       } as const
       network.sendBeat(node, encodeBeat(beat))
     }
+    this.#toMeet.clear()
   }
 
   /** Throws INVALID_ARGUMENT for damaged bytes. */

@@ -8,4 +8,6 @@ export class IndexEvents {
   documentsSetAside = 0
   /** Writes that waited because an index was far behind. */
   slowedWrites = 0
+  /** Questions to indexes, of this node and of others. */
+  questions = 0
 }

@@ -50,6 +50,8 @@ export interface FollowedShard extends DocumentSource {
   readonly id: string
   /** The newest log entry that can be read from the store. */
   readonly appliedSequence: number
+  /** The newest log entry that is or will be in the store. */
+  readonly committedSequence: number
   onApplied(listener: () => void): () => void
 }
 
@@ -86,6 +88,7 @@ export class IndexFollower {
   #state: FollowerState = { kind: 'opening', reason: undefined }
   #serving = Promise.withResolvers<void>()
   #applied = 0
+  #shown = 0
   #flushed = 0
   #openingSinceMs = Infinity
   #failures = 0
@@ -146,6 +149,11 @@ export class IndexFollower {
   /** Everything committed up to this log entry is searchable, or will be when the index is built. */
   get applied(): number {
     return this.#applied
+  }
+
+  /** No answer so far has shown anything above this log entry: documents are read later than their keys. */
+  get shown(): number {
+    return this.#shown
   }
 
   /** The log entries above this one are still needed. */
@@ -305,6 +313,7 @@ export class IndexFollower {
     if (opened.kind === 'empty') return this.#build(opened.reason)
     if (opened.kind === 'partial') return this.#continue(opened.saved)
     this.#applied = opened.checkpoint
+    this.#shown = Math.max(this.#shown, shard.committedSequence)
     this.#flushed = opened.checkpoint
     this.#flushes.flushed()
     if (opened.checkpoint < shard.appliedSequence) {
@@ -345,7 +354,7 @@ export class IndexFollower {
     if (keys.length > 0) {
       for await (const { changes, isLast } of readChanges(shard, keys, clock)) {
         const upTo = isLast ? sequence : this.#applied
-        this.#flushed = await this.#sender.send(this.#isBuilding ? 0 : upTo, changes)
+        this.#flushed = await this.#send(this.#isBuilding ? 0 : upTo, changes)
       }
     }
     this.#applied = sequence
@@ -359,7 +368,7 @@ export class IndexFollower {
 
   async #takeFromTable(backfill: Backfill): Promise<void> {
     const isMore = await backfill.step(async (changes) => {
-      this.#flushed = await this.#sender.send(0, changes)
+      this.#flushed = await this.#send(0, changes)
     })
     if (isMore) {
       await nextTurn()
@@ -369,6 +378,11 @@ export class IndexFollower {
     this.#failures = 0
     this.#setState({ kind: 'serving' })
     this.#notices.built(backfill.processed)
+  }
+
+  #send(upTo: number, changes: Parameters<DocumentSender['send']>[1]): Promise<number> {
+    this.#shown = Math.max(this.#shown, this.#with.shard.committedSequence)
+    return this.#sender.send(upTo, changes)
   }
 
   get #isBuilding(): boolean {

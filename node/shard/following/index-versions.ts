@@ -27,12 +27,25 @@ import type { TableSchema } from '../../schema/table-schema.ts'
 import type { IndexHealth, IndexStatus } from './index-health.ts'
 import type { IndexPlace } from './build-notices.ts'
 import { errorOf, progressOf } from './follower-state.ts'
+import type {
+  IndexPosition,
+  PlacedAnswer,
+  PositionLimits,
+  SearchFromLimits,
+} from './index-position.ts'
 import type { IndexEvents } from './index-events.ts'
 import { IndexFollower, type FollowedShard } from './index-follower.ts'
 import type { TableFields } from './table-fields.ts'
 
 /** A new table's index is open within this time, so that its first search need not be refused. */
 const SERVING_WAIT_MAX_MS = 2000
+/** Searches of other replicas wait so long for the leader's index, and the leader's path is free meanwhile. */
+const POSITION_WAIT_MAX_MS = 100
+/** Longer than an index usually takes for a group of the log. After that the leader is asked, which costs less. */
+const NEAR_WAIT_MAX_MS = 25
+
+/** A given reason saves the error that `abort` would create. */
+const WAIT_OVER = 'the wait for the index is over'
 
 /** The parts that all versions of one index share. */
 export interface IndexVersionsOptions {
@@ -154,20 +167,52 @@ export class IndexVersions {
     }
   }
 
-  /** INVALID_ARGUMENT for a request to another kind of index. UNAVAILABLE while it is being built. */
+  /**
+   * INVALID_ARGUMENT for a request to another kind of index. UNAVAILABLE while it is being built, or does not reach
+   * the log entry `atLeast`.
+   */
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     asked: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: PositionLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const { name, kind } = this.definition
+    this.#with.events.questions += 1
     if (asked.kind !== kind) {
       const message = `index "${name}" is of kind ${kind} and answers no ${asked.kind} searches`
       throw new ServiceError('INVALID_ARGUMENT', message)
     }
     await this.#whenServing(limits)
+    if (!this.hasReached(limits.atLeast)) await this.#reached(limits, SERVING_WAIT_MAX_MS)
     const { follower } = this.#current
     await follower.learnFields()
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
+  }
+
+  /** Waits a moment for the log entry `atLeast`. UNAVAILABLE while the index does not serve. */
+  async position(limits: PositionLimits): Promise<IndexPosition> {
+    if (!this.hasReached(limits.atLeast)) await this.#wait(limits, POSITION_WAIT_MAX_MS)
+    const { version, follower } = this.#current
+    if (follower.state.kind !== 'serving') throw await this.#notServing()
+    return { version, sequence: follower.applied }
+  }
+
+  /** As `search`, by the version of the position: UNAVAILABLE while another one answers. */
+  async searchFrom<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    asked: IndexRequest<Kind, Name>,
+    { from, ...limits }: SearchFromLimits,
+  ): Promise<PlacedAnswer<IndexAnswer<Kind, Name>>> {
+    const atLeast = from.sequence
+    const { version, follower } = this.#current
+    if (follower.state.kind !== 'serving') throw await this.#notServing()
+    if (!this.hasReached(atLeast)) {
+      // Its replica may hear of the entry with the next heartbeat only: nobody waits for that.
+      const waitMs = this.#with.shard.committedSequence < atLeast ? 0 : NEAR_WAIT_MAX_MS
+      await this.#reached({ ...limits, atLeast }, waitMs)
+    }
+    const answer = await this.search(asked, { ...limits, atLeast })
+    const isSame = version === from.version && this.#current.version === version
+    if (!isSame) throw this.#refused('has another version here')
+    return { answer, shownThrough: follower.shown }
   }
 
   /** Resolves when all commits up to this log entry are searchable. */
@@ -318,9 +363,29 @@ export class IndexVersions {
 
   async #notServing(): Promise<ServiceError> {
     const { state } = this.#current.follower
-    const { name, kind } = this.definition
     const percent = Math.floor((await progressOf(state)) * 100)
-    const why = state.kind === 'failed' ? `failed: ${state.error}` : `is being built (${percent} %)`
+    return this.#refused(
+      state.kind === 'failed' ? `failed: ${state.error}` : `is being built (${percent} %)`,
+    )
+  }
+
+  async #reached(limits: PositionLimits, waitMs: number): Promise<void> {
+    if (waitMs > 0) await this.#wait(limits, waitMs)
+    if (!this.hasReached(limits.atLeast)) throw this.#refused('is behind the log')
+  }
+
+  /** Resolves when the index has read the entry `atLeast`, at the end of the search, or after `waitMs`. */
+  async #wait({ signal, atLeast }: PositionLimits, waitMs: number): Promise<void> {
+    const over = new AbortController()
+    const pause = AbortSignal.any([signal, over.signal])
+    const enough = this.#with.clock.sleep(waitMs, pause)
+    const reached = this.waitFor(atLeast, pause)
+    await Promise.race([Promise.allSettled([enough]), Promise.allSettled([reached])])
+    over.abort(WAIT_OVER)
+  }
+
+  #refused(why: string): ServiceError {
+    const { name, kind } = this.definition
     return new ServiceError('UNAVAILABLE', `the ${kind} index "${name}" ${why}; try again later`)
   }
 }

@@ -20,7 +20,7 @@ export interface CameCall<Target = Shard> {
   readonly shard: Target
   /** The argument is next in it. */
   readonly from: WireReader
-  readonly request: Pick<PeerRequest, 'signal'>
+  readonly request: Pick<PeerRequest, 'signal' | 'remainingMs'>
   readonly clock: Clock
   /** The hybrid time of this node. */
   now(this: void): Timestamp
@@ -74,6 +74,11 @@ export const ANSWERED_CALLS: Readonly<Record<keyof ShardCalls, AnsweredCall>> = 
     const { transactionId, timeoutMs } = argument
     await shard.waitForRelease(transactionId, { timeoutMs, signal: request.signal })
     return undefined
+  }),
+  indexPosition: answered(SHARD_CALLS.indexPosition, (shard, { index, atLeast }, came) => {
+    const { signal } = came.request
+    const deadlineMs = came.clock.monotonicMs() + (came.request.remainingMs() ?? Infinity)
+    return shard.indexPosition(index, { signal, deadlineMs, atLeast })
   }),
   indexStatus: answered(SHARD_CALLS.indexStatus, (shard, index) => shard.indexStatus(index)),
   waitForIndexes: answered(SHARD_CALLS.waitForIndexes, async (shard, _, { request }) => {

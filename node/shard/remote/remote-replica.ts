@@ -8,6 +8,7 @@ import type {
   QuestionOf,
 } from '../../index/kinds/index-questions.ts'
 import type { NodeId, PeerLink } from '../../peer/peer.ts'
+import type { PlacedAnswer, SearchFromLimits } from '../following/index-position.ts'
 import type { ShardId } from '../shard-id.ts'
 import type {
   DatedRecord,
@@ -18,7 +19,7 @@ import type {
 import type { CallOptions, ScanOptions, ScanRow } from '../shard.ts'
 import type { AnswerStream } from './answer-stream.ts'
 import { CLOSED_TIME, RECORD_BYTES_MAX, writeReadAt } from './replica-calls.ts'
-import { remoteSearch } from './remote-search.ts'
+import { remoteSearch, remoteSearchFrom } from './remote-search.ts'
 import { ShardAsker } from './shard-asker.ts'
 import { OPERATIONS, writeScan } from './shard-calls.ts'
 import { readRows } from './wire/rows-codec.ts'
@@ -82,6 +83,17 @@ export class RemoteReplica implements ShardReplica {
     { atLeast, ...limits }: ReplicaSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     return remoteSearch(this.#asker, { index, asked, atLeast }, limits)
+  }
+
+  /** Within a second as well: the leader is asked instead. */
+  searchFrom<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    index: string,
+    asked: IndexRequest<Kind, Name>,
+    { from, signal, deadlineMs }: SearchFromLimits,
+  ): Promise<PlacedAnswer<IndexAnswer<Kind, Name>>> {
+    const patienceMs = this.#asker.clock.monotonicMs() + REPLICA_TIMEOUT_MS
+    const limits = { signal, deadlineMs: Math.min(deadlineMs, patienceMs) }
+    return remoteSearchFrom(this.#asker, { index, asked, from }, limits)
   }
 }
 

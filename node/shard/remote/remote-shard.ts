@@ -24,6 +24,7 @@ import type {
 import type { KeyRange } from '../command/key-range.ts'
 import type { TransactionId } from '../command/transaction-id.ts'
 import type { IndexStatus } from '../following/index-health.ts'
+import type { IndexPosition, PositionLimits } from '../following/index-position.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
 import type {
   CallOptions,
@@ -157,6 +158,10 @@ export class RemoteShard implements Shard {
       if (isServiceError(error) && isLate()) throw stoppedError(STOP_REASONS.deadline)
       throw error
     }
+  }
+
+  indexPosition(index: string, { atLeast, ...limits }: PositionLimits): Promise<IndexPosition> {
+    return this.#asker.ask(SHARD_CALLS.indexPosition, { index, atLeast }, limits)
   }
 
   indexStatus(index: string): Promise<IndexStatus> {

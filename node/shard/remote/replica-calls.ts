@@ -4,9 +4,10 @@
 import type { Sliced } from '../../../lib/sliced.ts'
 import { DOCUMENT_BYTES_MAX } from '../../document/document-limits.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import type { IndexPosition } from '../following/index-position.ts'
 import type { ShardReplica } from '../shard-replica.ts'
 import { answered, readArgument, type AnsweredCall } from './answered-calls.ts'
-import { OPERATIONS, readScan, type CallCodec } from './shard-calls.ts'
+import { OPERATIONS, readPosition, readScan, writePosition, type CallCodec } from './shard-calls.ts'
 import {
   indexAnswerMessages,
   partMessagesOf,
@@ -58,6 +59,7 @@ export const STREAMED_REPLICA_CALLS: readonly StreamedCall<ShardReplica>[] = [
   { operation: OPERATIONS.readAt, answer: readAt },
   { operation: OPERATIONS.scanAt, answer: scanAt },
   { operation: OPERATIONS.searchHere, answer: searchHere },
+  { operation: OPERATIONS.searchFrom, answer: searchFrom },
 ]
 
 type Came = CameStream<ShardReplica>
@@ -92,6 +94,21 @@ function* readSearchHere(from: WireReader): Sliced<AskedIndex & { readonly atLea
   return { atLeast, ...(yield* readAsked(from)) }
 }
 
+export function* writeSearchFrom(
+  out: WireWriter,
+  { from, ...asked }: Parameters<typeof writeAsked>[1] & { readonly from: IndexPosition },
+): Sliced<void> {
+  writePosition(out, from)
+  yield* writeAsked(out, asked)
+}
+
+function* readSearchFrom(
+  message: WireReader,
+): Sliced<AskedIndex & { readonly from: IndexPosition }> {
+  const from = readPosition(message)
+  return { from, ...(yield* readAsked(message)) }
+}
+
 async function* searchHere(came: Came): AsyncGenerator<Uint8Array> {
   const { shard, from, request, clock, begin } = came
   const { index, asked, atLeast } = await readArgument(from, clock, readSearchHere)
@@ -100,4 +117,14 @@ async function* searchHere(came: Came): AsyncGenerator<Uint8Array> {
   const answer = await shard.searchHere(index, asked, { signal, deadlineMs, atLeast })
   yield begin().joined()
   yield* indexAnswerMessages(answer, { clock, signal })
+}
+
+async function* searchFrom(came: Came): AsyncGenerator<Uint8Array> {
+  const { shard, request, clock, begin } = came
+  const { index, asked, from } = await readArgument(came.from, clock, readSearchFrom)
+  const { signal } = request
+  const deadlineMs = clock.monotonicMs() + (request.remainingMs() ?? Infinity)
+  const placed = await shard.searchFrom(index, asked, { signal, deadlineMs, from })
+  yield begin().number(placed.shownThrough).joined()
+  yield* indexAnswerMessages(placed.answer, { clock, signal })
 }

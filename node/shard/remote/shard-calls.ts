@@ -3,6 +3,7 @@
 
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { IndexStatus } from '../following/index-health.ts'
+import type { IndexPosition } from '../following/index-position.ts'
 import type {
   DecideCommand,
   Decision,
@@ -71,6 +72,8 @@ export const OPERATIONS = {
   searchHere: 54,
   moment: 55,
   scanNow: 56,
+  indexPosition: 57,
+  searchFrom: 58,
 } as const
 
 /** How one call goes over the wire. `read` checks an argument like a client's request. */
@@ -107,6 +110,12 @@ export interface ReleaseArgument {
   readonly timeoutMs: number
 }
 
+/** An index, and the log entry that it should have read. */
+export interface PositionArgument {
+  readonly index: string
+  readonly atLeast: number
+}
+
 /** The transaction whose record goes, and where it lies. */
 export interface ForgetArgument {
   readonly transactionId: TransactionId
@@ -138,6 +147,7 @@ export interface ShardCalls {
   readonly push: CallCodec<Push, TransactionStatus>
   readonly heartbeat: CallCodec<TransactionId, undefined>
   readonly waitForRelease: CallCodec<ReleaseArgument, undefined>
+  readonly indexPosition: CallCodec<PositionArgument, IndexPosition>
   readonly indexStatus: CallCodec<string, IndexStatus>
   readonly waitForIndexes: CallCodec<undefined, undefined>
   readonly stats: CallCodec<undefined, ShardStats>
@@ -226,6 +236,15 @@ export const SHARD_CALLS: ShardCalls = {
     read: (from) => ({ transactionId: readTransactionId(from), timeoutMs: from.amount() }),
     ...NO_ANSWER,
   },
+  indexPosition: {
+    operation: OPERATIONS.indexPosition,
+    isRepeatable: true,
+    isTimed: false,
+    write: (out, { index, atLeast }) => void out.text(index).number(atLeast),
+    read: (from) => ({ index: from.text(), atLeast: from.amount() }),
+    writeAnswer: writePosition,
+    readAnswer: readPosition,
+  },
   indexStatus: {
     operation: OPERATIONS.indexStatus,
     isRepeatable: true,
@@ -258,6 +277,14 @@ export const SHARD_CALLS: ShardCalls = {
     writeAnswer: writeCondition,
     readAnswer: readCondition,
   },
+}
+
+export function writePosition(out: WireWriter, { version, sequence }: IndexPosition): void {
+  out.number(version).number(sequence)
+}
+
+export function readPosition(from: WireReader): IndexPosition {
+  return { version: from.amount(), sequence: from.amount() }
 }
 
 function writeFound(out: WireWriter, found: FoundRecord): void {

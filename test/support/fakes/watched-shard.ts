@@ -16,6 +16,9 @@ export const INDEX_STATUS = {
   dropped: { badValues: 1, overLimit: 2, fields: { 'a.b': { badValues: 1, overLimit: 0 } } },
 }
 
+/** Where the index of every watched shard is. */
+export const POSITION = { version: 2, sequence: 9 }
+
 export const STATISTICS = {
   fields: new Map([['title', { docCount: 2, totalLength: NaN }]]),
   docFreqs: new Map([['title\0fox', 1]]),
@@ -33,16 +36,20 @@ export class WatchedShard {
   /** Comes before each call. What it throws is the shard's answer. */
   before: (signal: AbortSignal | undefined) => Promise<void> = async () => undefined
   readonly shard: Shard & ShardReplica
+  /** What `searchFrom` says of its answer. */
+  readonly placed = { shownThrough: POSITION.sequence + 2 }
 
   constructor(local: LocalShard) {
     const replaced: Partial<Record<string, unknown>> = {
       search: async () => STATISTICS,
+      indexPosition: async () => POSITION,
       indexStatus: async () => INDEX_STATUS,
       waitForIndexes: async () => undefined,
       closedTime: async () => CLOSED_AT,
       readAt: async () => ({ at: CLOSED_AT, record: undefined }),
       scanAt: async () => emptyPages(),
       searchHere: async () => STATISTICS,
+      searchFrom: async () => ({ answer: STATISTICS, ...this.placed }),
     }
     this.shard = new Proxy<Shard & ShardReplica>(local, {
       get: (target, name) => {

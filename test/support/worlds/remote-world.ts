@@ -34,15 +34,15 @@ interface Leader {
 export class TestPlaces implements ShardPlaces {
   leader: Leader | undefined
   readonly hints: { readonly leader: NodeId | undefined; readonly epoch: number }[] = []
-  readonly #linkOf: (node: NodeId) => ShardPlace['link']
+  readonly linkOf: (node: NodeId) => ShardPlace['link']
 
   constructor(linkOf: (node: NodeId) => ShardPlace['link']) {
-    this.#linkOf = linkOf
+    this.linkOf = linkOf
   }
 
   async leaderOf(): Promise<ShardPlace | undefined> {
     const { leader } = this
-    return leader === undefined ? undefined : { ...leader, link: this.#linkOf(leader.node) }
+    return leader === undefined ? undefined : { ...leader, link: this.linkOf(leader.node) }
   }
 
   hint(_id: ShardId, leader: NodeId | undefined, epoch: number): void {

@@ -20,7 +20,8 @@ import {
 } from '../../../node/replication/core/configuration.ts'
 import type { ReplicaControl } from '../../../node/replication/shell/replica-surroundings.ts'
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
-import { NO_SETTINGS } from '../../../node/shard/command/table-settings.ts'
+import { NO_SETTINGS, type TableSettings } from '../../../node/shard/command/table-settings.ts'
+import type { IndexParts } from '../../../node/shard/following/shard-indexes.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
 import { FaultyDisk } from '../fakes/faulty-disk.ts'
@@ -127,6 +128,11 @@ export interface ReplicatedWorldOptions {
   readonly router?: ShardRouter
   /** The hybrid clock of the first node. */
   readonly hybridClock?: HybridClock
+  /** The settings of the shard, and what a node keeps its indexes with. Default: no indexes. */
+  readonly indexed?: {
+    readonly settings: TableSettings
+    readonly partsOf: (node: NodeId) => IndexParts
+  }
   /** How far the wall clock of each node is ahead, in milliseconds. Default: not at all. */
   readonly aheadMs?: readonly number[]
 }
@@ -218,12 +224,13 @@ export class ReplicatedWorld implements AsyncDisposable {
         controlOf: () => this.control.controlOf(),
       },
       network,
-      indexes: undefined,
+      indexes: this.#options.indexed?.partsOf(node.id),
       led: node.led,
     })
     await this.onHost(host)
     const range = { start: Buffer.alloc(0), end: undefined }
-    const shard = await host.start({ id: SHARD, range }, { ...NO_SETTINGS, tableId: 't' })
+    const settings = this.#options.indexed?.settings ?? { ...NO_SETTINGS, tableId: 't' }
+    const shard = await host.start({ id: SHARD, range }, settings)
     known.shard = shard
     node.running = { host, shard, journal }
   }

@@ -24,11 +24,12 @@ import { writeAsked } from '../../../node/shard/remote/wire/index-codec.ts'
 import {
   CLOSED_TIME,
   writeReadAt,
+  writeSearchFrom,
   writeSearchHere,
 } from '../../../node/shard/remote/replica-calls.ts'
 import { encodeRows } from '../../../node/shard/remote/wire/rows-codec.ts'
 import { WireWriter } from '../../../node/shard/remote/wire/wire-writer.ts'
-import { INDEX_STATUS } from '../fakes/watched-shard.ts'
+import { INDEX_STATUS, POSITION } from '../fakes/watched-shard.ts'
 import { SHARD_ID } from './remote-world.ts'
 
 const key = Buffer.from('k')
@@ -115,6 +116,7 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
     const asked = { kind: 'text', question: 'statistics', request: REQUEST }
     runAtOnce(writeAsked(out, { index: 'text', asked }))
   },
+  indexPosition: argumentOf(SHARD_CALLS.indexPosition, { index: 'text', atLeast: 9 }),
   indexStatus: argumentOf(SHARD_CALLS.indexStatus, 'text'),
   waitForIndexes: argumentOf(SHARD_CALLS.waitForIndexes, undefined),
   stats: argumentOf(SHARD_CALLS.stats, undefined),
@@ -125,6 +127,10 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
   searchHere: (out) => {
     const asked = { kind: 'text', question: 'statistics', request: REQUEST }
     runAtOnce(writeSearchHere(out, { index: 'text', asked, atLeast: 9 }))
+  },
+  searchFrom: (out) => {
+    const asked = { kind: 'text', question: 'statistics', request: REQUEST }
+    runAtOnce(writeSearchFrom(out, { index: 'text', asked, from: POSITION }))
   },
 }
 
@@ -177,6 +183,7 @@ export function answerMessages(): Record<string, Buffer> {
     'an abort': answerOf(SHARD_CALLS.decide, { state: 'aborted' }),
     pending: answerOf(SHARD_CALLS.push, { state: 'pending' }),
     forgotten: answerOf(SHARD_CALLS.forget, undefined),
+    'the position of an index': answerOf(SHARD_CALLS.indexPosition, POSITION),
     'the state of an index': answerOf(SHARD_CALLS.indexStatus, INDEX_STATUS),
     stats: answerOf(SHARD_CALLS.stats, { diskBytes: 2 ** 40, empty: false }),
     serving: answerOf(SHARD_CALLS.state, { kind: 'serving' }),

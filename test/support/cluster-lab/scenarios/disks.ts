@@ -6,6 +6,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { messageOf } from '../../../../lib/errors.ts'
 import type { LabNode } from '../lab-node.ts'
+import { decommissioned } from './restarts.ts'
 import { FAILOVER_LIMIT_MS, pauseFor, untilOver, type Scenario, type Stage } from './scenario.ts'
 
 const run = promisify(execFile)
@@ -103,17 +104,21 @@ async function damage(stage: Stage, harm: Harm): Promise<void> {
   }
 }
 
-/** A directory that a node refuses by name is replaced by an empty one, as an operator would. */
+/**
+ * A directory that a node refuses by name is replaced by an empty one, and the node that it was is decommissioned, as
+ * an operator would.
+ */
 async function startedAnew(stage: Stage, node: LabNode): Promise<void> {
+  const before = await node.id()
   try {
     await node.start()
   } catch (error) {
     const why = messageOf(error)
     stage.note(`${node.name} refuses to start: ${why.slice(-1500)}`)
-    const id = await node.id().catch(() => undefined)
-    if (id !== undefined) stage.finding('start', `${node.name}: ${why.slice(-1500)}`)
+    stage.finding('start', `${node.name}: ${why.slice(-1500)}`)
     await node.deleteData()
     await node.start()
+    await decommissioned(stage, before)
   }
 }
 
@@ -181,7 +186,8 @@ async function leaveSmallDisk(stage: Stage): Promise<void> {
 
 /** Syncs by strace, which counts those of each thread for itself. */
 function underStrace(injected: string, trace = '/dev/null'): readonly string[] {
-  const calls = 'fdatasync,fsync'
+  // The journal's writes are synchronous themselves (O_DSYNC).
+  const calls = 'fdatasync,fsync,pwrite64,pwritev'
   const inject = `inject=${calls}:${injected}`
   const traced = ['-e', `trace=${calls}`, '-e', inject, '-o', trace, '--']
   return ['strace', '-f', '--seccomp-bpf', ...traced]

@@ -60,6 +60,13 @@ async function movedNode(stage: Stage): Promise<void> {
 }
 
 async function replaced(stage: Stage, id: string): Promise<void> {
+  await decommissioned(stage, id)
+  await stage.lab.untilInSync(REPLACED_LIMIT_MS)
+  stage.note('all shards are whole again')
+}
+
+/** The node with this id will not come back: others get its replicas. */
+export async function decommissioned(stage: Stage, id: string): Promise<void> {
   await stage.progress(FAILOVER_LIMIT_MS)
   for (let attempt = 0; ; attempt++) {
     const path = `/api/v1/cluster/nodes/${id}/decommission`
@@ -68,6 +75,4 @@ async function replaced(stage: Stage, id: string): Promise<void> {
     if (attempt >= 20) throw new Error(`no decommission of ${id}: ${JSON.stringify(answer)}`)
     await pauseFor(1000)
   }
-  await stage.lab.untilInSync(REPLACED_LIMIT_MS)
-  stage.note('all shards are whole again')
 }

@@ -41,6 +41,7 @@ export async function askNode<Answer>(
         node.failures.push(error instanceof Error ? (error.stack ?? '') : String(error))
         return { kind: 'unknown' }
       }
+      node.codes.push(error.code)
       const isUnknown = UNKNOWN.includes(error.code)
       return isUnknown ? { kind: 'unknown' } : { kind: 'fail', code: error.code }
     }

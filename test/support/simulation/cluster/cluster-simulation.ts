@@ -54,6 +54,10 @@ export interface ClusterSimulationResult {
   readonly trace: number
   readonly acknowledged: number
   readonly virtualMs: number
+  /** The codes of errors that clients heard. */
+  readonly codes: readonly string[]
+  /** What the longest operation before the healing took. */
+  readonly longestMs: number
 }
 
 /** Throws BrokenInvariant for a broken promise, and when the cluster does not recover. */
@@ -89,6 +93,7 @@ class ClusterSimulation {
   #losses = 0
   #isTroubled = true
   #busyClients = 0
+  #longestMs = 0
 
   constructor(plan: ClusterPlan, turns: WorldTurns, log: Log | undefined) {
     const { seed, hasSecret, isTight, keys } = plan
@@ -133,7 +138,9 @@ class ClusterSimulation {
     await this.#rest()
     await this.#checkEnd()
     const { acknowledged } = this.#history
-    return { trace: this.#trace, acknowledged, virtualMs: time.nowMs }
+    const codes = this.#nodes.flatMap((node) => node.codes)
+    const longestMs = this.#longestMs
+    return { trace: this.#trace, acknowledged, virtualMs: time.nowMs, codes, longestMs }
   }
 
   async #open(): Promise<void> {
@@ -213,7 +220,9 @@ class ClusterSimulation {
       const pauseMs = beganMs + operation.atMs - time.nowMs
       if (pauseMs > 0) await new Promise<void>((resolve) => time.after(pauseMs, resolve))
       if (!this.#isTroubled) break
+      const startedMs = time.nowMs
       await client.perform(operation)
+      this.#longestMs = Math.max(this.#longestMs, time.nowMs - startedMs)
     }
     this.#busyClients -= 1
   }

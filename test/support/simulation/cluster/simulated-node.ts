@@ -108,6 +108,8 @@ export class SimulatedNode {
   refusedRatio = 0
   /** Programming errors: none may be seen. */
   readonly failures: string[] = []
+  /** The codes of the errors that clients heard from it. */
+  readonly codes: string[] = []
   /** It refuses to start over a damaged disk. An operator has to replace it. */
   isDamaged = false
 

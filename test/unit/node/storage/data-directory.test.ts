@@ -40,22 +40,38 @@ describe('the data directory', () => {
     expect(data).to.include({ path: directory, id: 'the-id' })
     expect((await stat(directory)).mode & 0o777).to.equal(0o700)
     expect(await readFile(path.join(directory, 'format.json'), 'utf8')).to.equal(
-      '{"format":"quarry-data","version":3,"id":"the-id"}\n',
+      '{"format":"quarry-data","version":5,"id":"the-id","crc":"5c9ade4a"}\n',
     )
   })
 
-  it('has format version 4 from the moment when its journal may have marks', async () => {
-    const first = await open()
-    await first.allowMarks()
-    await first.close()
+  for (const version of [3, 4]) {
+    it(`has the newest format at once where format ${version} needs no conversion`, async () => {
+      const first = await open()
+      await first.close()
+      const file = path.join(directory, 'format.json')
+      const old = `{"format":"quarry-data","version":${version},"id":"${first.id}"}\n`
+      await writeFile(file, old)
 
-    const marked = await open()
-    await marked.allowMarks()
-    await marked.close()
+      await using raised = await open()
 
-    await using again = await open()
-    expect(marked).to.include({ formatVersion: 4, id: first.id })
-    expect(again).to.include({ formatVersion: 4, id: first.id })
+      expect(raised).to.include({ formatVersion: 5, id: first.id })
+      expect(JSON.parse(await readFile(file, 'utf8'))).to.include({ version: 5, id: first.id })
+    })
+  }
+
+  it('refuses a format file with any bit flipped', async () => {
+    await (await open()).close()
+    const file = path.join(directory, 'format.json')
+    const good = await readFile(file)
+    // The line feed at the end says nothing.
+    const bits = Array.from({ length: 8 * (good.length - 1) }, (_, bit) => bit)
+
+    for (const bit of bits) {
+      const flipped = Buffer.from(good)
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      await writeFile(file, flipped)
+      expect(await errorOf(open), `bit ${bit}`).to.include({ code: 'CORRUPTION' })
+    }
   })
 
   it('reports the old format of its content until it is converted', async () => {
@@ -70,8 +86,23 @@ describe('the data directory', () => {
     await old.close()
 
     await using converted = await open()
-    expect(converted).to.include({ formatVersion: 3, id: first.id })
+    expect(converted).to.include({ formatVersion: 5, id: first.id })
   })
+
+  for (const name of ['CURRENT', 'MANIFEST']) {
+    it(`opens with a damaged ${name} in its lock`, async () => {
+      const first = await open()
+      await first.close()
+      const lock = path.join(directory, 'lock')
+      const file = (await readdir(lock)).find((one) => one.startsWith(name))
+      await writeFile(path.join(lock, file ?? name), 'damaged')
+
+      await using data = await open()
+
+      expect(data.id).to.equal(first.id)
+      expect(await errorOf(open)).to.include({ code: 'UNAVAILABLE' })
+    })
+  }
 
   it('keeps its id', async () => {
     const first = await open()
@@ -118,7 +149,10 @@ describe('the data directory', () => {
   })
 
   const formats = {
-    'a newer version': ['{"format":"quarry-data","version":5,"id":"x"}', 'INVALID_ARGUMENT'],
+    'a newer version': [
+      '{"format":"quarry-data","version":6,"id":"x","crc":"3d8d2791"}',
+      'INVALID_ARGUMENT',
+    ],
     'half a file': ['{"format":"quarry-da', 'CORRUPTION'],
     'an empty file': ['', 'CORRUPTION'],
     'another format': ['{"format":"other","version":1,"id":"x"}', 'CORRUPTION'],

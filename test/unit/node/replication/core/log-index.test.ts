@@ -47,6 +47,22 @@ describe('LogIndex', () => {
     }
   })
 
+  it('counts the bytes of the entries that it has', () => {
+    const log = new LogIndex(START, entriesOf([1, 1, 2, 2]))
+    log.dropThrough(1)
+
+    const rows = [
+      { above: 0, through: 4, expected: 30 },
+      { above: 2, through: 3, expected: 10 },
+      { above: 3, through: 9, expected: 10 },
+      { above: 4, through: 9, expected: 0 },
+      { above: 0, through: 1, expected: 0 },
+    ]
+    for (const { above, through, expected } of rows) {
+      expect(log.bytesBetween(above, through), `${above} to ${through}`).to.equal(expected)
+    }
+  })
+
   it('forgets the epochs of entries that are truncated', () => {
     const log = new LogIndex(START, entriesOf([1, 2, 2]))
 

@@ -316,6 +316,32 @@ describe('ReplicaCore', () => {
     expect(released).to.deep.equal([{ kind: 'promise', epoch: 2 }])
   })
 
+  it('follows its successor at once when it has led: what it granted before is over', () => {
+    const core = newCore('a')
+    core.step({ kind: 'configured', configuration: TWO }, 1)
+    core.step({ kind: 'promised', epoch: 1 }, 1)
+    core.step({ kind: 'proposed', entries: [entry(1)] }, 1)
+    core.step({ kind: 'durable', position: entry(1) }, 1)
+    const successor = { node: 'b', incarnation: 1 }
+    const configuration = { ...TWO, revision: 2, epoch: 2, leader: successor }
+    core.step({ kind: 'configured', configuration }, 2)
+    const head = { kind: 'append', epoch: 2, previous: entry(1), entries: [] } as const
+    const message = { ...head, committed: 0, sentMs: 2, logEnd: 1, closed: undefined }
+
+    const effects = core.step({ kind: 'received', from: successor, message }, 3)
+
+    expect(effects).to.deep.equal([{ kind: 'promise', epoch: 2 }])
+  })
+
+  it('tells its followers what is committed when it begins to serve', () => {
+    const core = newLeader()
+
+    const effects = acknowledge(core, 1)
+
+    expect(kindsOf(effects)).to.deep.equal(['commit', 'serve', 'replicate'])
+    expect(effects.at(-1)).to.have.nested.include({ 'order.committed': 1, 'order.isNews': true })
+  })
+
   it('halts instead of truncating a committed entry', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }

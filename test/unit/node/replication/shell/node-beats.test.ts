@@ -51,6 +51,19 @@ describe('beats that shards of two nodes share', () => {
     expect(world.control.configuration.inSync).to.have.length(3)
   })
 
+  it('open the ways between all nodes of a shard before one of them leads the others', async () => {
+    await using world = await ReplicatedWorld.open()
+    const ways = new Set<string>()
+    world.isLost = (from, to) => {
+      ways.add(`${from}→${to}`)
+      return false
+    }
+
+    await pass(world, 500)
+
+    expect(ways).to.include.keys('n2→n3', 'n3→n2', 'n2→n1', 'n3→n1')
+  })
+
   it('grant reads at the leader without a message', async () => {
     await using world = await restingWorld()
     await pass(world, 10_000)

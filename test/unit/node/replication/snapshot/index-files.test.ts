@@ -85,7 +85,8 @@ class IndexedReplica implements AsyncDisposable {
     const { appliedSequence } = this.replica
     await index?.waitFor(appliedSequence, AbortSignal.timeout(WAIT_MS))
     const deadlineMs = systemClock.monotonicMs() + WAIT_MS
-    const answer = await index?.search(textSearch(words), { signal: never, deadlineMs })
+    const limits = { signal: never, deadlineMs, atLeast: 0 }
+    const answer = await index?.search(textSearch(words), limits)
     return answer?.hits.length ?? 0
   }
 

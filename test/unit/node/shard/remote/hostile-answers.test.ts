@@ -64,6 +64,8 @@ const CALLS: Readonly<
   resolve: (remote) => remote.resolve({ transactionId: id, decision: { state: 'aborted' } }),
   forget: (remote) => remote.forget(id, key),
   search: (remote, deadlineMs) => remote.search('text', asked, { signal, deadlineMs }),
+  indexPosition: (remote, deadlineMs) =>
+    remote.indexPosition('text', { signal, deadlineMs, atLeast: 0 }),
   indexStatus: (remote) => remote.indexStatus('text'),
   stats: (remote) => remote.stats(),
   state: (remote) => remote.state(),

@@ -27,6 +27,7 @@ const STREAMS = new Set([
   'readAt',
   'scanAt',
   'searchHere',
+  'searchFrom',
 ])
 const UPLOADS: Readonly<Record<UploadName, 'write' | 'prepare'>> = {
   writeLong: 'write',

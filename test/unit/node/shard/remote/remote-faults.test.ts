@@ -95,6 +95,13 @@ const ROWS: Readonly<Record<Exclude<ShardMethod, 'hurry'>, Row>> = {
       return remote.search('text', asked, { signal, deadlineMs })
     },
   },
+  indexPosition: {
+    isRepeatable: true,
+    call: ({ remote, clock }, signal) => {
+      const deadlineMs = clock.monotonicMs() + TIMEOUT_MS
+      return remote.indexPosition('text', { signal, deadlineMs, atLeast: 0 })
+    },
+  },
   indexStatus: { isRepeatable: true, call: ({ remote }) => remote.indexStatus('text') },
   waitForIndexes: {
     isRepeatable: true,
