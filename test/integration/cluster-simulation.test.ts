@@ -1,22 +1,36 @@
 // A small cluster from real code in virtual time, with faults: see docs/simulation.md.
 
 import { expect } from 'chai'
+import { messageOf } from '../../lib/errors.ts'
 import { withoutRealTime } from '../support/simulation/banned-time.ts'
+import { planHistory, type ClusterPlan } from '../support/simulation/cluster/cluster-plan.ts'
 import { simulateCluster } from '../support/simulation/cluster/cluster-simulation.ts'
+import { reducePlan } from '../support/simulation/cluster/reduce-plan.ts'
 
 /** `QUARRY_SIMULATION_SEEDS=100000` for a long run. */
 const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 200)
 const FIRST_SEED = Number(process.env['QUARRY_SIMULATION_FIRST'] ?? 1)
+
+/** Whether a history that fails is made shorter, which takes some hundred histories. */
+const IS_REDUCED = process.env['QUARRY_SIMULATION_REDUCE'] === '1'
 
 async function simulate(seed: number): Promise<number> {
   try {
     const { acknowledged } = await simulateCluster({ seed })
     return acknowledged
   } catch (error) {
-    throw new Error(`QUARRY_SIMULATION_FIRST=${seed} QUARRY_SIMULATION_SEEDS=1 repeats it`, {
-      cause: error,
-    })
+    const repeated = `QUARRY_SIMULATION_FIRST=${seed} QUARRY_SIMULATION_SEEDS=1 repeats it`
+    const shorter = IS_REDUCED
+      ? `; shorter: simulateCluster({ seed: ${seed}, plan: ${await reduced(seed)} })`
+      : '; QUARRY_SIMULATION_REDUCE=1 makes it shorter'
+    throw new Error(`${repeated}${shorter}`, { cause: error })
   }
+}
+
+async function reduced(seed: number): Promise<string> {
+  const failureOf = (plan: ClusterPlan): Promise<string | undefined> =>
+    simulateCluster({ seed, plan }).then(() => undefined, messageOf)
+  return JSON.stringify(await reducePlan(planHistory({ seed }), failureOf))
 }
 
 describe('a simulated cluster', () => {

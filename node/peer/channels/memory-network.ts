@@ -6,6 +6,9 @@ import type { ByteChannel, ChannelEvents, ChannelListener, PeerTransport } from 
 /** Bytes on their way from one end after which `write` asks to wait. */
 const FLIGHT_BYTES_MAX = 256 * 1024
 
+/** After this time TCP sends a segment again that got lost, here the one with the end of a stalled connection. */
+const LOST_END_MS = 200
+
 /** What happens to bytes from one host to another. Times are in ms. */
 export interface Weather {
   readonly delayMs: number
@@ -26,6 +29,9 @@ type Accept = (channel: ByteChannel) => void
  * - `weather` holds for one direction, and for what is sent from then on.
  * - `cut` ends all connections between two hosts at once. `cutOneEnd` ends only the end at a host: the
  *   other end hears of it like of an ordinary end, after its delay, or never through a black hole.
+ * - `stall` holds up one direction of the connections that there are. All of it arrives in order after the
+ *   stall, also if the sending end has been closed meanwhile; the end of the connection follows 200 ms later.
+ *   Other connections flow.
  */
 export class MemoryNetwork {
   readonly #clock: Clock
@@ -64,6 +70,17 @@ export class MemoryNetwork {
   cutOneEnd(at: string, to: string): void {
     for (const end of this.#ends) {
       if (end.host === at && end.otherHost === to) end.destroy()
+    }
+  }
+
+  /** Answers how to end the stall. */
+  stall(from: string, to: string): () => void {
+    const stalled = [...this.#ends].filter(
+      ({ host, otherHost }) => host === from && otherHost === to,
+    )
+    for (const end of stalled) end.stall()
+    return () => {
+      for (const end of stalled) end.flow()
     }
   }
 
@@ -135,6 +152,8 @@ class ChannelEnd implements ByteChannel {
   #isClosed = false
   #hasEnded = false
   #flightBytes = 0
+  /** Set while nothing leaves this end. */
+  #stalled: PromiseWithResolvers<void> | undefined
   /** Each delivery waits for the one before, so that bytes keep their order. */
   #lastDelivery: Promise<void> = Promise.resolve()
 
@@ -184,6 +203,15 @@ class ChannelEnd implements ByteChannel {
     this.close('closed')
   }
 
+  stall(): void {
+    this.#stalled ??= Promise.withResolvers()
+  }
+
+  flow(): void {
+    this.#stalled?.resolve()
+    this.#stalled = undefined
+  }
+
   /** This end alone, and now. */
   close(reason: string): void {
     if (this.#isClosed) return
@@ -203,11 +231,14 @@ class ChannelEnd implements ByteChannel {
 
   #deliver(what: Uint8Array | string, onDone: () => void): void {
     const { delayMs, isBlackHole } = this.#network.weatherOf(this.host, this.otherHost)
+    const isStalled = this.#stalled !== undefined
     const due = delayMs > 0 ? this.#clock.sleep(delayMs) : Promise.resolve()
     const before = this.#lastDelivery
     this.#lastDelivery = (async () => {
       await before
       await due
+      while (this.#stalled !== undefined) await this.#stalled.promise
+      if (isStalled && typeof what === 'string') await this.#clock.sleep(LOST_END_MS)
       if (isBlackHole) return // and its bytes count as in flight
       this.#other?.receive(what)
       onDone()

@@ -1,10 +1,10 @@
 // Clients of a simulated cluster. Each asks any node, and takes silence for an unknown outcome.
 
 import { must } from '../../../../lib/assert.ts'
-import { isServiceError } from '../../../../lib/errors.ts'
+import type { ErrorCode } from '../../../../lib/errors.ts'
 import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
 import type { TableWrites } from '../../../../node/document/writes.ts'
-import type { ClientHistory, OpenOperation } from '../../checkers/client-history.ts'
+import type { ClientHistory } from '../../checkers/client-history.ts'
 import type { CounterAnswer, CounterCall } from '../../checkers/counter-checker.ts'
 import {
   documentOf,
@@ -17,24 +17,17 @@ import {
 } from '../../servers/swarm-harness.ts'
 import { Dice } from '../dice.ts'
 import type { VirtualTime } from '../virtual-time.ts'
+import { askNode, settle, TABLE, type Told } from './asked-node.ts'
 import type { CellRead, CellTransaction, ClusterHistory } from './cluster-history.ts'
 import { FIRST_BALANCE, type ClusterKeys } from './cluster-keys.ts'
 import type { OperationKind, PlannedOperation } from './cluster-plan.ts'
 import type { SimulatedNode } from './simulated-node.ts'
+import { TableClient } from './table-clients.ts'
 
-export const TABLE = 'library'
-const PATIENCE_MS = 15_000
 /** How often a write under an idempotency key is sent. */
 const ATTEMPTS_MAX = 4
-
-/** How a call of a store ended for its client. */
-export type Told<Answer> =
-  | { readonly kind: 'ok'; readonly answer: Answer }
-  | { readonly kind: 'fail'; readonly code: string }
-  | { readonly kind: 'unknown' }
-
-/** Nothing has happened when a call ends so. */
-const REFUSALS = ['NOT_LEADER', 'OVERLOADED', 'CONFLICT', 'DISK_FULL', 'NOT_FOUND']
+/** A client sends a request again after these refusals, and after an unknown outcome. */
+const TRY_AGAIN: readonly ErrorCode[] = ['NOT_LEADER', 'OVERLOADED', 'TOO_FEW_IN_SYNC']
 
 export interface ClientSurroundings {
   readonly time: VirtualTime
@@ -43,35 +36,6 @@ export interface ClientSurroundings {
   /** Those that serve. */
   nodes(): readonly SimulatedNode[]
   note(event: string): void
-}
-
-/** Asks one node. A process that ends, or is silent for long, leaves the outcome open. */
-export async function askNode<Answer>(
-  time: VirtualTime,
-  node: SimulatedNode,
-  call: (store: SwarmStore) => Answer | Promise<Answer>,
-): Promise<Told<Answer>> {
-  const { life, store } = node
-  if (life === undefined || store === undefined) return { kind: 'fail', code: 'DOWN' }
-  const asked = async (): Promise<Told<Answer>> => {
-    await new Promise<void>((resolve) => life.clock.whenAwake(resolve))
-    try {
-      return { kind: 'ok', answer: await call(store) }
-    } catch (error) {
-      if (!isServiceError(error)) {
-        node.failures.push(error instanceof Error ? (error.stack ?? '') : String(error))
-        return { kind: 'unknown' }
-      }
-      node.codes.push(error.code)
-      const isRefused = REFUSALS.includes(error.code)
-      return isRefused ? { kind: 'fail', code: error.code } : { kind: 'unknown' }
-    }
-  }
-  const unknown = { kind: 'unknown' } as const
-  const patience = new Promise<typeof unknown>((resolve) =>
-    time.after(PATIENCE_MS, () => resolve(unknown)),
-  )
-  return Promise.race([asked(), life.over.promise.then(() => unknown), patience])
 }
 
 /** An operation that goes to a node, with dice of its own. */
@@ -83,11 +47,20 @@ interface Asking {
 export class ClusterClient {
   readonly #name: string
   readonly #in: ClientSurroundings
+  readonly #tables: TableClient
   #count = 0
 
   constructor(name: string, surroundings: ClientSurroundings) {
     this.#name = name
     this.#in = surroundings
+    const { time, history, keys } = surroundings
+    this.#tables = new TableClient({
+      name,
+      history,
+      registers: keys.registers,
+      nowMs: () => time.nowMs,
+      ask: (node, what, call) => this.#ask(node, what, call),
+    })
   }
 
   /** One operation, at any node that serves. */
@@ -100,6 +73,7 @@ export class ClusterClient {
   readonly #does: Record<OperationKind, (asking: Asking) => Promise<unknown>> = {
     write: (asking) => this.#writeRegisters(asking, 1),
     pair: (asking) => this.#writeRegisters(asking, 2),
+    keep: (asking) => this.#keep(asking),
     read: (asking) => this.#readRegister(asking),
     add: (asking) => this.#add(asking),
     scan: ({ node }) => this.readAll(node),
@@ -109,6 +83,16 @@ export class ClusterClient {
     count: (asking) => this.#countUp(asking),
     tally: (asking) => this.#tally(asking),
     once: (asking) => this.#countOnce(asking),
+    cross: (asking) => this.#tables.cross({ ...asking, id: this.#newId() }),
+    drop: (asking) => this.#tables.drop({ ...asking, id: this.#newId() }),
+    peek: (asking) => this.#tables.peek(asking),
+    lend: (asking) => this.#tables.lend({ ...asking, id: this.#newId() }),
+    seek: (asking) => this.#tables.seek({ ...asking, id: '' }),
+  }
+
+  /** At the end of a history with a table that comes and goes, which every node must know then. */
+  async endPassing(node: SimulatedNode): Promise<boolean> {
+    return (await this.#tables.create(node)) && (await this.#tables.peek({ node }, true))
   }
 
   /** One scan sees everything at one moment. */
@@ -158,6 +142,28 @@ export class ClusterClient {
       store.batch(writesOf(TABLE, { inserts }), levelOf(dice)),
     )
     for (const open of opened) settle(told, open, undefined)
+  }
+
+  /** Writes registers under an idempotency key, one attempt after the other, as a careful client does. */
+  async #keep({ node, dice }: Asking): Promise<void> {
+    const { registers } = this.#in.history
+    const value = this.#newId()
+    const keys = dice.some(this.#in.keys.registers, dice.chance(0.5) ? 1 : 2)
+    const opened = keys.map((key) => registers.invoke(this.#name, { kind: 'write', key, value }))
+    const inserts = keys.map((key) => insert(key, { by: value }))
+    const options = { ...levelOf(dice), idempotency: { key: value, digest: keys.join() } }
+    let isUnknown = false
+    let told: Told<unknown> = { kind: 'fail', code: 'DOWN' }
+    for (let i = 0; i < ATTEMPTS_MAX; i++) {
+      const at = i === 0 ? node : pickOf(dice, [node, ...this.#in.nodes()])
+      told = await this.#ask(at, `keep ${keys.join()} ${value}`, (store) =>
+        store.batch(writesOf(TABLE, { inserts }), options),
+      )
+      if (told.kind === 'unknown') isUnknown = true
+      else if (told.kind === 'ok' || !isWorthAnother(told.code)) break
+    }
+    const end = told.kind === 'fail' && isUnknown ? ({ kind: 'unknown' } as const) : told
+    for (const open of opened) settle(end, open, undefined)
   }
 
   async #readRegister({ node, dice }: Asking): Promise<void> {
@@ -285,7 +291,8 @@ export class ClusterClient {
   ): Promise<Told<Answer>> {
     const { time } = this.#in
     const told = await askNode(time, node, call)
-    this.#in.note(`${this.#name} ${node.id} ${what} ${told.kind} ${time.nowMs}`)
+    const end = told.kind === 'fail' ? told.code : told.kind
+    this.#in.note(`${this.#name} ${node.id} ${what} ${end} ${time.nowMs}`)
     return told
   }
 
@@ -295,17 +302,16 @@ export class ClusterClient {
   }
 }
 
+function isWorthAnother(code: ErrorCode | 'DOWN'): boolean {
+  return code === 'DOWN' || TRY_AGAIN.includes(code)
+}
+
 function levelOf(dice: Dice): typeof WRITE {
   return dice.chance(0.5) ? WRITE : PROPOSE
 }
 
 function pickOf<Value>(dice: Dice, values: readonly Value[]): Value {
   return must(dice.pick(values), 'a value to pick')
-}
-
-function settle<Answer>(told: Told<unknown>, open: OpenOperation<Answer>, answer: Answer): void {
-  if (told.kind === 'ok') open.ok(answer)
-  else open[told.kind]()
 }
 
 function textIn(document: unknown): string | undefined {

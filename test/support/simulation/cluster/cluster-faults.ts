@@ -22,6 +22,10 @@ export const CLUSTER_FAULTS = [
   'cut',
   /** Messages are slow, each way in its own time. */
   'slow_network',
+  /** Messages of a connection hang and arrive later, in order: when it has been given up, or minutes later. */
+  'late_messages',
+  /** A node refuses most of what its shards are asked to write, and may lose its connections. */
+  'overload',
   /** Nobody reaches the control plane. */
   'plane_away',
   /** One node does not reach the control plane. */
@@ -63,7 +67,14 @@ export interface Harm {
   readonly replace: (node: SimulatedNode) => void
   /** False when another disk has lost what it acknowledged: two would be too many. */
   readonly mayLose: () => boolean
+  /** Whether wall clocks may leap by so much that documents expire. */
+  readonly mayLeap: boolean
 }
+
+/** An end that hears nothing for longer than this closes the connection (`PEER_LIMITS.silenceMs`). */
+const STALL_MAX_MS = 3900
+/** The longest time for which a process stands still. */
+export const MINUTES_MS = 240_000
 
 export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
   crash: ({ dice, node, startLater }) => {
@@ -74,7 +85,11 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
     for (const one of nodes) one.kill()
     for (const one of nodes) startLater(one, dice.between(50, 2000))
   },
-  freeze: ({ dice, node }) => node.life?.clock.freeze(dice.between(50, 8000)),
+  freeze: ({ dice, node }) => {
+    // Sometimes for so long that others end its transactions meanwhile.
+    const longestMs = dice.chance(0.15) ? 40_000 : 8000
+    node.life?.clock.freeze(dice.between(50, longestMs))
+  },
   leave: ({ dice, node, startLater }) => {
     void node.leave().catch(() => undefined)
     startLater(node, dice.between(5000, 7000))
@@ -116,6 +131,33 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
     }
     time.after(dice.between(500, 4000), () => calmNetwork(network, nodes))
   },
+  late_messages: ({ time, dice, network, nodes, node }) => {
+    const other = dice.pick(nodes.filter((one) => one !== node))
+    if (other === undefined) return
+    const stalledMs = dice.between(5, dice.chance(0.6) ? 150 : STALL_MAX_MS)
+    const flow = network.stall(node.id, other.id)
+    time.after(stalledMs, flow)
+    // The sender gives the connection up, and repeats over another one what may be repeated.
+    const isGivenUp = dice.chance(0.7)
+    const givenUpMs = dice.between(1, Math.min(stalledMs, 30))
+    if (isGivenUp) time.after(givenUpMs, () => network.cutOneEnd(node.id, other.id))
+    // What has arrived waits until the process is awake.
+    const isAsleep = dice.chance(0.3)
+    const longestMs = dice.chance(0.1) ? MINUTES_MS : 20_000
+    const asleepMs = dice.between(1000, longestMs)
+    if (isAsleep) other.life?.clock.freeze(asleepMs)
+  },
+  overload: ({ time, dice, network, nodes, node }) => {
+    node.refusedRatio = dice.between(0.3, 1)
+    const cutMs = dice.between(0.5, 10)
+    const isCut = dice.chance(0.6)
+    time.after(cutMs, () => {
+      for (const { id } of isCut ? nodes : []) network.cut(node.id, id)
+    })
+    time.after(dice.between(20, 4000), () => {
+      node.refusedRatio = 0
+    })
+  },
   plane_away: ({ time, dice, plane }) => {
     plane.isAway = true
     time.after(dice.between(200, 5000), () => {
@@ -146,10 +188,11 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
       plane.compactedRatio = 0
     })
   },
-  clocks: ({ dice, node }) => {
+  clocks: ({ dice, node, mayLeap }) => {
     node.clockRate = dice.between(0.996, 1.004)
-    node.clockOffsetMs = dice.between(-200, 200)
-    if (dice.chance(0.3)) node.life?.clock.setOffset(dice.between(-3_600_000, 3_600_000))
+    node.clockOffsetMs = dice.between(-250, 250)
+    const leapMs = dice.between(-3_600_000, 3_600_000)
+    if (mayLeap && dice.chance(0.3)) node.life?.clock.setOffset(leapMs)
   },
   slow_disk: ({ time, dice, node }) => {
     node.diskMs = [5, 400]

@@ -8,6 +8,8 @@ import {
   type CounterAnswer,
   type CounterCall,
 } from '../../checkers/counter-checker.ts'
+import { findDropViolations, type DropCall } from '../../checkers/drop-checker.ts'
+import { findExpiryViolations, type ExpiryOperation } from '../../checkers/expiry-checker.ts'
 import {
   findRegisterViolations,
   type RegisterAnswer,
@@ -20,6 +22,10 @@ import {
 } from '../../checkers/serializability.ts'
 import { findSetViolations, type SetAnswer, type SetCall } from '../../checkers/set-checker.ts'
 import { FIRST_BALANCE, type ClusterKeys } from './cluster-keys.ts'
+import { LOAN_MS } from './table-clients.ts'
+
+/** Clocks are 250 ms wrong at most and 0.4 % too fast or slow, for a minute at most before the loans end. */
+const SKEW_MS = 550
 
 /** A read of a cell; the version is unknown if a scan read it. */
 export interface CellRead {
@@ -50,6 +56,10 @@ export class ClusterHistory {
   readonly bank = new ClientHistory<BankCall, BankAnswer>()
   readonly counters: ReadonlyMap<string, ClientHistory<CounterCall, CounterAnswer>>
   readonly transactions: CellTransaction[] = []
+  /** The table that comes and goes. */
+  readonly passing = new ClientHistory<DropCall, readonly string[]>()
+  /** Documents that expire. */
+  readonly loans: ExpiryOperation[] = []
 
   constructor(keys: ClusterKeys) {
     this.#keys = keys
@@ -74,6 +84,8 @@ export class ClusterHistory {
       ...findSetViolations(this.set.operations),
       ...findBankViolations(this.bank.operations, bank),
       ...counters.flatMap(({ operations }) => findCounterViolations(operations)),
+      ...findDropViolations(this.passing.operations),
+      ...findExpiryViolations(this.loans, { ttlMs: LOAN_MS, skewMs: SKEW_MS }),
       ...this.#wholeness(installed),
       ...this.#anomalies(installed),
     ]

@@ -19,6 +19,8 @@ export const OPERATION_KINDS = [
   'read',
   /** Writes several registers at once. */
   'pair',
+  /** Writes registers under an idempotency key, again and again until it is told how that ended. */
+  'keep',
   /** Adds to the set. */
   'add',
   /** Reads all at one moment. */
@@ -35,15 +37,31 @@ export const OPERATION_KINDS = [
   'once',
   /** Reads a counter. */
   'tally',
+  /** Writes a register and a document of the table that comes and goes. */
+  'cross',
+  /** Drops that table and creates it again. */
+  'drop',
+  /** Reads that table. */
+  'peek',
+  /** Writes a document that expires. */
+  'lend',
+  /** Looks for such a document. */
+  'seek',
 ] as const
 
 export type OperationKind = (typeof OPERATION_KINDS)[number]
+
+/** Operations of tables that only some histories have. */
+export const PASSING_KINDS: readonly OperationKind[] = ['cross', 'drop', 'peek']
+export const LOAN_KINDS: readonly OperationKind[] = ['lend', 'seek']
+const TABLE_CHANCE = 0.15
 
 /** How often each is chosen, beside the others. */
 const WEIGHTS: Record<OperationKind, number> = {
   write: 3,
   read: 4,
   pair: 3,
+  keep: 3,
   add: 1,
   scan: 3,
   transfer: 3,
@@ -52,6 +70,11 @@ const WEIGHTS: Record<OperationKind, number> = {
   count: 2,
   tally: 1,
   once: 2,
+  cross: 4,
+  drop: 1,
+  peek: 1,
+  lend: 3,
+  seek: 6,
 }
 
 /** An operation of a client begins at this time, or when the one before has ended. */
@@ -79,6 +102,8 @@ export interface ClusterPlan {
   /** Whether nodes prove themselves by a secret, which costs time; otherwise the network does it for them. */
   readonly hasSecret: boolean
   readonly hasWrongClocks: boolean
+  /** Whether few calls may wait between two nodes, so that many are refused. */
+  readonly isTight: boolean
   readonly keys: ClusterKeys
   readonly clients: readonly PlannedClient[]
   readonly faults: readonly PlannedFault[]
@@ -113,6 +138,7 @@ export function planHistory(options: PlanOptions): ClusterPlan {
     nodes: dice.chance(0.1) ? 4 : 3,
     hasSecret: dice.chance(0.1),
     hasWrongClocks: kinds.includes('clocks'),
+    isTight: kinds.includes('overload'),
     keys: chooseKeys(Dice.of(dice.seed())),
     clients: Array.from({ length: clients }, (_, at) => ({
       name: `c${at + 1}`,
@@ -129,12 +155,21 @@ function chooseFaults(dice: Dice): readonly ClusterFault[] {
 
 /** Each history does much of some and nothing of others. */
 function chooseWeights(dice: Dice): Partial<Record<OperationKind, number>> {
-  const weights = OPERATION_KINDS.map((kind): [OperationKind, number] => [
+  const left = [PASSING_KINDS, LOAN_KINDS].flatMap((kinds) =>
+    dice.chance(TABLE_CHANCE) ? [] : kinds,
+  )
+  const kinds = OPERATION_KINDS.filter((kind) => !left.includes(kind))
+  const weights = kinds.map((kind): [OperationKind, number] => [
     kind,
     WEIGHTS[kind] * (dice.pick([0, 1, 1, 3]) ?? 1),
   ])
   const isIdle = weights.every(([, weight]) => weight === 0)
-  return isIdle ? WEIGHTS : Object.fromEntries(weights)
+  return isIdle ? { write: 1, read: 1 } : Object.fromEntries(weights)
+}
+
+/** Whether a client does something of these kinds. */
+export function plansAny({ clients }: ClusterPlan, kinds: readonly OperationKind[]): boolean {
+  return clients.some(({ operations }) => operations.some(({ kind }) => kinds.includes(kind)))
 }
 
 function planOperations(

@@ -6,7 +6,7 @@ import { keyspaceRange } from '../../../../node/shard/format/keyspace.ts'
 import type { LocalShard } from '../../../../node/shard/local-shard.ts'
 import type { ShardId } from '../../../../node/shard/shard-id.ts'
 import { BrokenInvariant } from '../replication-checker.ts'
-import { TABLE } from './cluster-clients.ts'
+import { TABLE } from './asked-node.ts'
 import type { InstalledVersion } from './cluster-history.ts'
 import type { SimulatedNode } from './simulated-node.ts'
 
@@ -87,16 +87,18 @@ async function cellsOf(
   })
 }
 
-/** The shards of the table, by the map of any node. */
+/** The shards of all tables, by the map of any node. */
 export function shardsOf(nodes: readonly SimulatedNode[]): readonly RestingShard[] {
   const lives = nodes.flatMap(({ life }) => life ?? [])
   const known = lives.find(({ opened }) => opened?.registry.find(TABLE) !== undefined)
-  const table = known?.opened?.registry.find(TABLE)
-  return (table?.shards ?? []).map(({ id }) => {
-    const path = known?.map?.pathOf(id)
-    const configuration = path === undefined ? undefined : known?.map?.configurationOf(path)
-    return { id, configuration, replicas: lives.flatMap(({ host }) => host?.find(id) ?? []) }
-  })
+  const tables = known?.opened?.registry.tables() ?? []
+  return tables
+    .flatMap(({ shards }) => shards)
+    .map(({ id }) => {
+      const path = known?.map?.pathOf(id)
+      const configuration = path === undefined ? undefined : known?.map?.configurationOf(path)
+      return { id, configuration, replicas: lives.flatMap(({ host }) => host?.find(id) ?? []) }
+    })
 }
 
 async function contentOf({ store }: LocalShard): Promise<string> {

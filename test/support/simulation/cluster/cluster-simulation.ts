@@ -12,12 +12,17 @@ import { insert, WRITE, writesOf } from '../../servers/swarm-harness.ts'
 import { Dice } from '../dice.ts'
 import { BrokenInvariant } from '../replication-checker.ts'
 import { VirtualTime } from '../virtual-time.ts'
-import { askNode, ClusterClient, TABLE, type ClientSurroundings } from './cluster-clients.ts'
-import { calmNetwork, HARM, healNetwork } from './cluster-faults.ts'
+import { askNode, TABLE } from './asked-node.ts'
+import { ClusterClient, type ClientSurroundings } from './cluster-clients.ts'
+import { calmNetwork, HARM, healNetwork, MINUTES_MS } from './cluster-faults.ts'
 import { ClusterHistory } from './cluster-history.ts'
 import { FIRST_BALANCE } from './cluster-keys.ts'
+import { LOAN_MS, LOAN_TABLE, PASSING_TABLE } from './table-clients.ts'
 import {
+  LOAN_KINDS,
+  PASSING_KINDS,
   planHistory,
+  plansAny,
   type ClusterPlan,
   type PlannedClient,
   type PlannedFault,
@@ -91,7 +96,7 @@ class ClusterSimulation {
   #longestMs = 0
 
   constructor(plan: ClusterPlan, turns: WorldTurns, log: Log | undefined) {
-    const { seed, hasSecret, keys } = plan
+    const { seed, hasSecret, isTight, keys } = plan
     const time = new VirtualTime(seededRandom(seed))
     this.#plan = plan
     this.#turns = turns
@@ -99,7 +104,14 @@ class ClusterSimulation {
     this.#history = new ClusterHistory(keys)
     this.#network = new MemoryNetwork(new NodeClock(time, {}))
     this.#plane = new SimulatedPlane(time)
-    this.#surroundings = { time, network: this.#network, plane: this.#plane, hasSecret, log }
+    this.#surroundings = {
+      time,
+      network: this.#network,
+      plane: this.#plane,
+      hasSecret,
+      isTight,
+      log,
+    }
     for (let i = 0; i < plan.nodes; i++) this.#addNode()
   }
 
@@ -149,13 +161,26 @@ class ClusterSimulation {
       await store.batch(writesOf(TABLE, { inserts }), WRITE)
     })
     const told = await this.#when(opening)
-    if (
-      this.#plan.clients.some(({ operations }) => operations.some(({ kind }) => kind === 'once'))
-    ) {
-      await this.#openIdempotency(node)
-    }
+    await this.#openOthers(node)
     if (told.kind === 'ok') return
     throw new BrokenInvariant(`the table does not open: ${JSON.stringify(told)}`)
+  }
+
+  /** The tables that the operations of this history need. */
+  async #openOthers(node: SimulatedNode): Promise<void> {
+    const plan = this.#plan
+    if (plansAny(plan, ['once', 'keep'])) await this.#openIdempotency(node)
+    const others = [
+      { kinds: PASSING_KINDS, name: PASSING_TABLE, request: {} },
+      {
+        kinds: LOAN_KINDS,
+        name: LOAN_TABLE,
+        request: { schema: { ttl_duration: `${LOAN_MS / 1000}s` } },
+      },
+    ]
+    for (const { name, request } of others.filter(({ kinds }) => plansAny(plan, kinds))) {
+      await this.#when(askNode(this.#time, node, (store) => store.createTable(name, request)))
+    }
   }
 
   /** With two shards instead of sixteen, which would be most of the work of a history. */
@@ -171,7 +196,7 @@ class ClusterSimulation {
     const node = new SimulatedNode(`n${this.#directories}`, seed, this.#surroundings)
     if (this.#plan.hasWrongClocks) {
       node.clockRate = this.#time.between(0.996, 1.004)
-      node.clockOffsetMs = this.#time.between(-200, 200)
+      node.clockOffsetMs = this.#time.between(-250, 250)
     }
     this.#nodes.push(node)
     return node
@@ -234,6 +259,7 @@ class ClusterSimulation {
         }),
       replace: (lost) => this.#replace(lost),
       mayLose: () => this.#losses++ === 0,
+      mayLeap: !plansAny(this.#plan, LOAN_KINDS),
     })
   }
 
@@ -256,6 +282,7 @@ class ClusterSimulation {
     this.#plane.heal()
     for (const node of this.#nodes) {
       node.diskMs = [0.1, 1]
+      node.refusedRatio = 0
       node.disk.failWrites(undefined)
       node.disk.directory.failNextWrite(false)
       node.life?.clock.setOffset(0)
@@ -266,6 +293,8 @@ class ClusterSimulation {
   /** D23. Faults that were under way heal by themselves, at the latest some seconds later. */
   async #rest(): Promise<void> {
     await this.#pass(3000)
+    const isAwake = (): boolean => !this.#nodes.some(({ isFrozen }) => isFrozen)
+    await this.#until(isAwake, MINUTES_MS, 'the processes to wake up')
     for (const node of this.#nodes) {
       const undrain = { node: node.id, kind: 'undrain' as const }
       void node.life?.control?.requestOfNode(undrain).catch(() => undefined)
@@ -292,6 +321,9 @@ class ClusterSimulation {
     for (const [at, node] of this.#nodes.entries()) {
       const client = new ClusterClient(`end-${node.id}`, this.#clientParts())
       await this.#succeed(`${node.id} cannot read`, () => client.readAll(node))
+      if (plansAny(this.#plan, PASSING_KINDS)) {
+        await this.#succeed(`${node.id} cannot create`, () => client.endPassing(node))
+      }
       const key = registers[at % registers.length] ?? ''
       const writes = writesOf(TABLE, { inserts: [insert(`${key}-end`, {})] })
       await this.#succeed(`${key} cannot be written`, async () => {

@@ -4,7 +4,7 @@
 import { Lifecycle } from '../../../../lib/lifecycle.ts'
 import { silentLog, type Log } from '../../../../lib/log.ts'
 import { must } from '../../../../lib/assert.ts'
-import { isServiceError, messageOf } from '../../../../lib/errors.ts'
+import { isServiceError, messageOf, ServiceError } from '../../../../lib/errors.ts'
 import type { Random } from '../../../../lib/random.ts'
 import {
   BOUND_AHEAD_MS,
@@ -28,7 +28,7 @@ import type { ReplicaHost } from '../../../../node/coordinator/cluster/replica-h
 import { openStore, type OpenedStore } from '../../../../node/coordinator/open-store.ts'
 import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/open-peer-node.ts'
-import { PEER_LIMITS } from '../../../../node/peer/peer-limits.ts'
+import { PEER_LIMITS, type PeerLimits } from '../../../../node/peer/peer-limits.ts'
 import type { PeerHandler } from '../../../../node/peer/peer.ts'
 import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import { FaultyDisk } from '../../fakes/faulty-disk.ts'
@@ -49,6 +49,14 @@ const TTL_SECONDS = 3
 /** So much that every replica can be brought up from the log: there are no snapshots here. */
 const KEPT_BYTES = 64 * 1024 * 1024
 
+const { prompt, bulk } = PEER_LIMITS.lanes
+/** So few that calls are refused because too many wait. */
+const TIGHT_LIMITS: PeerLimits = {
+  ...PEER_LIMITS,
+  lanes: { prompt: { ...prompt, streamsMax: 4 }, bulk: { ...bulk, streamsMax: 4 } },
+  waitingMax: 2,
+}
+
 /** What all nodes of a simulation share. */
 export interface NodeSurroundings {
   readonly time: VirtualTime
@@ -56,7 +64,14 @@ export interface NodeSurroundings {
   readonly plane: SimulatedPlane
   /** Whether nodes prove themselves by a secret. */
   readonly hasSecret: boolean
+  /** Whether few calls may run and wait between two nodes. */
+  readonly isTight: boolean
   readonly log?: Log | undefined
+}
+
+/** The handlers of a node, which are known one after the other. */
+export class LateHandlers extends Map<number, PeerHandler> {
+  isComplete = false
 }
 
 /** A process of a node. */
@@ -89,6 +104,8 @@ export class SimulatedNode {
   clockOffsetMs = 0
   /** How long a write to the disk takes. */
   diskMs: readonly [number, number] = [0.1, 1]
+  /** How many proposals are refused because too many wait. */
+  refusedRatio = 0
   /** Programming errors: none may be seen. */
   readonly failures: string[] = []
   /** The codes of the errors that clients heard from it. */
@@ -104,6 +121,10 @@ export class SimulatedNode {
 
   get isUp(): boolean {
     return this.life !== undefined
+  }
+
+  get isFrozen(): boolean {
+    return this.life?.clock.isFrozen === true
   }
 
   /** The store, as soon as it serves. */
@@ -208,14 +229,14 @@ export class SimulatedNode {
     const map = await ClusterMap.open({ coordination, clock, log }, signal)
     life.map = map
     lifecycle.onClose(() => map.close())
-    const handlers = new Map<number, PeerHandler>()
+    const handlers = new LateHandlers()
     const peers = await openPeerNode({
       transport: life.transport,
       cluster: CLUSTER,
       nodeId: this.id,
       secret: this.#in.hasSecret ? SECRET : undefined,
       handlers,
-      limits: PEER_LIMITS,
+      limits: this.#in.isTight ? TIGHT_LIMITS : PEER_LIMITS,
       versions: PEER_VERSIONS,
       port: PEER_PORT,
       clock,
@@ -271,7 +292,7 @@ export class SimulatedNode {
           life,
           handlers,
           identity,
-          admit: () => this.disk.admit(),
+          admit: () => this.#admit(),
         },
         core,
       ),
@@ -299,6 +320,12 @@ export class SimulatedNode {
     lifecycle.onClose(() => membership.close())
     membership.ended.addEventListener('abort', () => this.kill())
     await opened.finishStart()
+  }
+
+  #admit(): void {
+    this.disk.admit()
+    if (!this.#in.time.chance(this.refusedRatio)) return
+    throw new ServiceError('OVERLOADED', 'too many writes are waiting for the disk')
   }
 
   /** The disk is slow, and a frozen process hears of it later. */

@@ -22,12 +22,11 @@ import { TableNews } from '../../../../node/coordinator/cluster/table-news.ts'
 import type { StoreCore, StoreParts, StorePlace } from '../../../../node/coordinator/open-store.ts'
 import type { ShardRecord } from '../../../../node/coordinator/shards/shard-record.ts'
 import { CLUSTER_REPLICATION } from '../../../../node/coordinator/tables/table-replication.ts'
-import type { PeerHandler } from '../../../../node/peer/peer.ts'
 import type { ReplicaId } from '../../../../node/replication/core/configuration.ts'
 import type { TableSettings } from '../../../../node/shard/command/table-settings.ts'
 import { RemoteShard } from '../../../../node/shard/remote/remote-shard.ts'
 import { serveShards } from '../../../../node/shard/remote/serve-shards.ts'
-import type { NodeLife } from './simulated-node.ts'
+import type { LateHandlers, NodeLife } from './simulated-node.ts'
 
 const REBUILD_POLL_MS = 500
 
@@ -40,7 +39,7 @@ export interface PlaceParts extends StoreParts {
   readonly random: Random
   readonly life: NodeLife
   readonly identity: NodeIdentity
-  readonly handlers: Map<number, PeerHandler>
+  readonly handlers: LateHandlers
 }
 
 export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promise<StorePlace> {
@@ -97,6 +96,7 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   ]) {
     handlers.set(operation, handler)
   }
+  handlers.isComplete = true
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,

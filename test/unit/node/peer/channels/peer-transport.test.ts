@@ -103,6 +103,38 @@ describe('MemoryNetwork', () => {
     expect(heard.slice(2)).to.have.members(['again closed', 'far2 closed'])
   })
 
+  it('delivers in order what a stalled connection was given, also after its end', async () => {
+    const flow = network.stall('a', 'b')
+    near.write(Buffer.from('one'))
+    near.write(Buffer.from('two'))
+    near.destroy()
+    const other = await connect('other')
+    other.write(Buffer.from('fast'))
+    await immediate()
+    expect(heard).to.deep.equal(['near closed', 'far2 fast'])
+
+    clock.advance(60_000)
+    flow()
+    await immediate()
+    expect(heard.slice(2)).to.deep.equal(['far1 one', 'far1 two'])
+
+    clock.advance(200)
+    await immediate()
+    expect(heard.slice(4)).to.deep.equal(['far1 closed'])
+  })
+
+  it('stalls one direction, and is as before afterwards', async () => {
+    network.stall('b', 'a')()
+    const flow = network.stall('b', 'a')
+    near.write(Buffer.from('there'))
+    await immediate()
+    flow()
+    near.end()
+    await immediate()
+
+    expect(heard.slice(0, 2)).to.deep.equal(['far1 there', 'far1 closed'])
+  })
+
   it('changes one bit of what a host sends next', async () => {
     network.corruptNext('a', 'b')
     near.write(Buffer.from('abc'))
