@@ -89,14 +89,6 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     faults: ['cut', 'crash', 'freeze'],
     seed: 23,
   },
-  'a write that forgets that an earlier attempt may have committed': {
-    file: 'coordinator/transactions/transaction-runner.ts',
-    text: 'if (!isRefused(error)) throw error',
-    instead: "if (!isRefused(error)) return { kind: 'anew' }",
-    faults: ['cut', 'crash', 'freeze', 'failed_write'],
-    operations: { pair: 3, read: 2 },
-    seed: 6,
-  },
   'a document that is read after its time': {
     file: 'shard/shard-reads.ts',
     text: 'return record !== undefined && isVisible(record, ttl, nowMs) ? record : undefined',
