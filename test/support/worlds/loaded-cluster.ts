@@ -15,6 +15,8 @@ import { StoreClient } from '../servers/store-client.ts'
 
 const TABLE = 'books'
 const NEVER = new AbortController().signal
+const COMMAND_MS_MAX = 400_000
+const LOG_CHARACTERS_SHOWN = 4000
 
 export interface LoadedClusterOptions {
   readonly seed: number
@@ -82,7 +84,10 @@ export class LoadedCluster implements AsyncDisposable {
     const url = must(this.nodes.running[0], 'a node that runs').api
     const child = this.#folder.quarry(['cluster', ...words, '--url', url])
     child.stdin.end()
+    // A command waits for its end as long as it takes.
+    const limit = setTimeout(() => child.kill(), COMMAND_MS_MAX)
     const [out, err] = await output(child)
+    clearTimeout(limit)
     expect(child.exitCode, `quarry cluster ${words.join(' ')}: ${err}`).to.equal(0)
     return { out, err }
   }
@@ -96,9 +101,12 @@ export class LoadedCluster implements AsyncDisposable {
   /** Ends the load, and compares what all nodes have with what was acknowledged. */
   async expectContents(): Promise<void> {
     const { load, operator, nodes } = this
-    const fallen = nodes.nodes.filter(({ fall }) => fall !== undefined)
-    const shown = fallen.map(({ name, fall }) => `${name} ended by itself: ${fall?.log}`)
-    expect(shown, 'nodes that ended').to.deep.equal([])
+    for (const { name, fall } of nodes.nodes) {
+      if (fall === undefined) continue
+      const { exitCode, signal, log } = fall
+      const end = log.slice(-LOG_CHARACTERS_SHOWN)
+      throw new Error(`${name} ended by itself, with ${exitCode ?? signal}: ${end}`)
+    }
     await load.stop()
     for (const { name, api } of nodes.running) {
       using client = new StoreClient(api)
