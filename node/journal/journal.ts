@@ -284,6 +284,7 @@ export class Journal {
 
   async #write(sources: readonly JournalSource[]): Promise<void> {
     this.#queue.remove(sources)
+    this.#content.marks.beginBatch()
     const taken = sources.flatMap((source) => source.take())
     this.#isSealed = false
     const { clock } = this.#with

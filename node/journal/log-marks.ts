@@ -5,6 +5,8 @@
 //   M2  The largest promise of a log counts, wherever it is, and so does the largest committed sequence. A
 //       restart below that is of a replica that was built anew: what its forerunner had committed is forgotten.
 //   M3  A cut is forgotten only with its segment. The entries that it removes go before that.
+//   M4  Marks of a log that was forgotten while their batch was written count no more: the next replica of that log
+//       begins with nothing.
 
 import { assert } from '../../lib/assert.ts'
 import type { LogId } from './journal-format.ts'
@@ -51,6 +53,8 @@ export class LogMarks {
   readonly #logs = new Map<LogId, KnownLog>()
   /** Committed sequences without a mark. They wait for the next batch. */
   readonly #noted = new Map<LogId, number>()
+  /** Forgotten since the batch that is being written was put together (M4). */
+  readonly #forgotten = new Set<LogId>()
 
   get isEmpty(): boolean {
     return this.#logs.size === 0
@@ -64,6 +68,11 @@ export class LogMarks {
   /** The next batch will have a mark of this, if it is news. */
   note(logId: LogId, sequence: number): void {
     if (sequence > this.#committedOf(logId)) this.#noted.set(logId, sequence)
+  }
+
+  /** A batch is put together. The one before it is durable, or has failed. */
+  beginBatch(): void {
+    this.#forgotten.clear()
   }
 
   /** Takes at most `count` of the noted sequences, as marks. */
@@ -103,6 +112,7 @@ export class LogMarks {
 
   /** Adds a mark that is durable. Marks are added in the order of their places. */
   add(mark: LogMark, place: RowPlace): void {
+    if (this.#forgotten.has(mark.logId)) return // M4
     const known = this.#known(mark.logId)
     switch (mark.kind) {
       case 'truncate':
@@ -152,6 +162,7 @@ export class LogMarks {
   forget(logId: LogId): void {
     this.#logs.delete(logId)
     this.#noted.delete(logId)
+    this.#forgotten.add(logId)
   }
 
   retainOnly(logIds: ReadonlySet<LogId>): void {

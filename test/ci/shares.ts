@@ -33,6 +33,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cluster-nodes.test.ts': 150,
   'test/integration/cluster-simulation-defects.test.ts': 50,
   'test/integration/cluster-simulation.test.ts': 80,
+  'test/integration/cluster-steering.test.ts': 100,
   'test/integration/cluster-suites.test.ts': 70,
   'test/integration/cluster-text-suites.test.ts': 165,
   'test/integration/cluster-transactions.test.ts': 70,

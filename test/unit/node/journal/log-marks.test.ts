@@ -16,7 +16,7 @@ import { errorOf } from '../../../support/error-of.ts'
 import { failureOf } from '../../../support/failure-of.ts'
 import { settle } from '../../../support/servers/swarm-harness.ts'
 import { textsOfLog } from '../../../support/worlds/journal-source.ts'
-import { ReplicaSource } from '../../../support/worlds/replica-source.ts'
+import { LOG_BEGIN, ReplicaSource } from '../../../support/worlds/replica-source.ts'
 import { openTestJournal, TEST_SEGMENT_BYTES } from '../../../support/worlds/test-journal.ts'
 
 const A = '000000000000000a'
@@ -166,6 +166,32 @@ describe('a truncated log', () => {
       expect(await textsOfLog(await reopened(disk), A)).to.deep.equal(['1', '2', '3'])
     })
   }
+})
+
+describe('a log that is dropped', () => {
+  it('begins anew with nothing, though a batch had its committed sequence under way', async () => {
+    const disk = new FaultyDisk()
+    const failures: Error[] = []
+    const onFailure = (error: Error): unknown => failures.push(error)
+    const journal = await openTestJournal({ disk, mayMark: true, onFailure })
+    const a = new ReplicaSource(journal, A)
+    await appendAll(a, ['1', '2'])
+    journal.committed(A, 2)
+    disk.hold()
+    const writing = a.append('3')
+    await disk.whenHeld()
+    journal.unregister(A, 'drop')
+    disk.release()
+    await writing
+
+    const anew = new ReplicaSource(journal, A)
+    await anew.restart(LOG_BEGIN)
+    await anew.append('1 anew')
+
+    expect(failures).to.deep.equal([])
+    expect(journal.stateOf(A).committed).to.equal(0)
+    expect(await textsOfLog(await reopened(disk), A)).to.deep.equal(['1 anew'])
+  })
 })
 
 describe('the promise of a log', () => {
