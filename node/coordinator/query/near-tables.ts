@@ -109,7 +109,8 @@ class NearShard implements QueriedShard {
   readonly #onLeft: (costMs: number) => void
   readonly #clock: Clock
   #replica: ShardReplica | undefined
-  #position: Promise<IndexPosition> | undefined
+  /** By the names of the indexes that the query has asked. */
+  readonly #positions = new Map<string, Promise<IndexPosition>>()
   #hasAnswered = false
   moves = 0
 
@@ -147,27 +148,27 @@ class NearShard implements QueriedShard {
     { index, request }: { readonly index: string; readonly request: IndexRequest<Kind, Name> },
     limits: SearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
-    this.#position ??= this.#shard.indexPosition(index, { ...limits, atLeast: 0 })
-    const from = await this.#position
+    const from = await this.#positionOf(index, limits)
     const fromLimits = { ...limits, from }
     const placed = await replica.searchFrom<Kind, Name>(index, request, fromLimits)
     const { answer, shownThrough } = placed
     if (shownThrough > from.sequence) {
       const atLeast = shownThrough
       const now = await this.#shard.indexPosition(index, { ...limits, atLeast })
-      this.#confirm({ from, now, shownThrough })
+      confirm({ from, now, shownThrough })
+      this.#positions.set(index, Promise.resolve(now))
     }
     if (this.#replica !== replica) throw new ServiceError('UNAVAILABLE', 'the replica was left')
     this.#hasAnswered = true
     return answer
   }
 
-  /** NT2. */
-  #confirm({ from, now, shownThrough }: Confirmation): void {
-    if (now.version !== from.version || now.sequence < shownThrough) {
-      throw new ServiceError('UNAVAILABLE', 'the replica is ahead of the index of its leader')
-    }
-    this.#position = Promise.resolve(now)
+  #positionOf(index: string, limits: SearchLimits): Promise<IndexPosition> {
+    const known = this.#positions.get(index)
+    if (known !== undefined) return known
+    const position = this.#shard.indexPosition(index, { ...limits, atLeast: 0 })
+    this.#positions.set(index, position)
+    return position
   }
 
   #leave(costMs: number): void {
@@ -175,5 +176,12 @@ class NearShard implements QueriedShard {
     this.#replica = undefined
     this.#onLeft(costMs)
     if (this.#hasAnswered) this.moves += 1
+  }
+}
+
+/** NT2. */
+function confirm({ from, now, shownThrough }: Confirmation): void {
+  if (now.version !== from.version || now.sequence < shownThrough) {
+    throw new ServiceError('UNAVAILABLE', 'the replica is ahead of the index of its leader')
   }
 }

@@ -18,18 +18,7 @@ import {
   writesOf,
   type SwarmHarness,
 } from '../servers/swarm-harness.ts'
-
-type Place = readonly [table: string, key: string]
-
-const PLACES: readonly Place[] = [
-  ['alpha', 'a-1'],
-  ['alpha', 'a-2'],
-  ['alpha', 'h-1'],
-  ['alpha', 'p-1'],
-  ['alpha', 'w-1'],
-  ['beta', 'c-1'],
-  ['beta', 'x-1'],
-]
+import { PLACES, type Place } from './places.ts'
 
 interface Read {
   readonly place: Place

@@ -7,20 +7,9 @@ import type { ListRead, Lists, ListTransaction } from '../checkers/list-append.t
 import { ConnectionLost, type Answer, type StoreClient } from '../servers/store-client.ts'
 import { Tally } from './history.ts'
 import { countTo } from './load.ts'
-
-type Place = readonly [table: string, key: string]
+import { PLACES, type Place } from './places.ts'
 
 const SPLIT_KEYS = { alpha: ['g', 'n', 't'], beta: ['m'] }
-/** Two share a shard, the others do not. */
-const PLACES: readonly Place[] = [
-  ['alpha', 'a-1'],
-  ['alpha', 'a-2'],
-  ['alpha', 'h-1'],
-  ['alpha', 'p-1'],
-  ['alpha', 'w-1'],
-  ['beta', 'c-1'],
-  ['beta', 'x-1'],
-]
 
 /** One transaction of one client before its outcome is known. */
 type Begun = Omit<ListTransaction, 'outcome' | 'endedAt'>

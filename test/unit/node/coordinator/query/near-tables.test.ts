@@ -45,11 +45,11 @@ class NearBench {
     })
   }
 
-  async search(table: QueriedTable): Promise<unknown> {
+  async search(table: QueriedTable, index = 'text'): Promise<unknown> {
     const shard = must(table.shards[0], 'a shard')
     const deadlineMs = this.bench.clock.monotonicMs() + 60_000
     const limits = { signal: new AbortController().signal, deadlineMs }
-    return this.bench.world.settled(shard.search('text', asked, limits))
+    return this.bench.world.settled(shard.search(index, asked, limits))
   }
 }
 
@@ -65,6 +65,18 @@ describe('NearTables', () => {
     expect(answers).to.deep.equal([STATISTICS, STATISTICS])
     expect(bench.watched.calls).to.deep.equal(['indexPosition', 'searchFrom', 'searchFrom'])
     expect(table.moves?.()).to.equal(0)
+  })
+
+  it('asks for the position of each index that a query asks', async () => {
+    await using bench = await RemoteBench.open()
+    bench.watched.placed.shownThrough = POSITION.sequence
+    const near = new NearBench(bench)
+    const table = near.table()
+
+    for (const index of ['text', 'notes', 'text']) await near.search(table, index)
+
+    const calls = ['indexPosition', 'searchFrom', 'indexPosition', 'searchFrom', 'searchFrom']
+    expect(bench.watched.calls).to.deep.equal(calls)
   })
 
   it('asks the leader instead when an answer shows more than its index will', async () => {
