@@ -4,6 +4,7 @@
 
 import { availableParallelism, totalmem } from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { RequestMemory } from '../lib/http/request-memory.ts'
@@ -210,14 +211,18 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
 }
 
 /** The built-in models are always available. */
-const BUILT_IN = { embedder: new Set([BUILTIN_HASH_NAME]), chunker: FIXED_ALIASES }
-const BUILT_IN_NAMES: ReadonlySet<string> = BUILT_IN.embedder.union(BUILT_IN.chunker)
+const BUILT_IN = {
+  names: { embedder: new Set([BUILTIN_HASH_NAME]), chunker: FIXED_ALIASES },
+  modelsDir: fileURLToPath(new URL('./builtin-models', import.meta.url)),
+}
+/** Names without a model to load. */
+const FILELESS_NAMES: ReadonlySet<string> = BUILT_IN.names.embedder.union(BUILT_IN.names.chunker)
 
 function preload(
   config: InferenceConfig,
   { catalog, fleet, log }: Pick<ServiceParts, 'catalog' | 'fleet'> & { readonly log: Log },
 ): PreloadedModel[] {
-  const names = config.preload.filter((name) => !BUILT_IN_NAMES.has(name))
+  const names = config.preload.filter((name) => !FILELESS_NAMES.has(name))
   return names.map((name) => {
     const specs = MODEL_KINDS.map((kind) => catalog.find(kind, name)).filter(
       (spec) => spec !== undefined,
