@@ -24,6 +24,8 @@ import {
   decodeFieldPage,
   encodeFieldPage,
 } from '../../../../../node/coordinator/tables/table-fields-codec.ts'
+import { readEmbeddingsSettings } from '../../../../../node/embedding/settings.ts'
+import { NO_INDEX_ID } from '../../../../../node/index/host/index-definition.ts'
 import type { TableField } from '../../../../../node/schema/table-field.ts'
 import {
   checkRecord,
@@ -126,10 +128,28 @@ const table: TableRecord = {
   description: 'what we read',
   schema: undefined,
   ttlGeneration: 1,
-  indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
+  indexes: [
+    { id: '0123456789abcdef', kind: 'text', name: 'notes', memOnly: true },
+    {
+      id: 'fedcba9876543210',
+      kind: 'vectors',
+      name: 'vec',
+      memOnly: false,
+      settings: readEmbeddingsSettings({
+        external: true,
+        sparse: false,
+        dimension: 3,
+        metric: 'cosine',
+        engine: 'usearch',
+        quantization: 'f16',
+      }),
+    },
+  ],
   hasBuiltInIndex: true,
   replication: undefined,
 }
+
+const formerIndexes = [{ id: NO_INDEX_ID, kind: 'text', name: 'notes', memOnly: true }]
 
 const firstShard: ShardRecord = {
   id: parseShardId('0000000000000001'),
@@ -222,7 +242,7 @@ function stored(name: string): Buffer {
 
 describe('the disk formats of a shard', () => {
   it('have golden bytes for each kind of key and value, and for no other', () => {
-    const written = Object.keys(golden).filter((name) => !name.startsWith('format 1: '))
+    const written = Object.keys(golden).filter((name) => !/^(format 1|without ids): /.test(name))
 
     expect(written).to.have.members(Object.keys(encoded))
   })
@@ -320,7 +340,13 @@ describe('the disk formats of a shard', () => {
 
     const read = decodeStored(stored('format 1: table record'))
 
-    expect(read).to.deep.equal({ record: table, shards })
+    expect(read).to.deep.equal({ record: { ...table, indexes: formerIndexes }, shards })
+  })
+
+  it('read a table record whose indexes have no ids', () => {
+    const { record } = decodeStored(stored('without ids: table record'))
+
+    expect(record).to.deep.equal({ ...table, indexes: formerIndexes })
   })
 
   it('read shard records of an earlier version', () => {
