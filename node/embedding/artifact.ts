@@ -128,6 +128,13 @@ export function ordinalOfArtifact(bytes: Uint8Array): number {
   return checkHead(bytes).getUint32(ORDINAL_AT, true)
 }
 
+/** A copy for a document of this ordinal. */
+export function withArtifactOrdinal(bytes: Uint8Array, ordinal: number): Buffer {
+  const copy = Buffer.from(bytes)
+  copy.writeUInt32LE(ordinal, ORDINAL_AT)
+  return copy
+}
+
 /** Whether it says that embedding failed, without a look at the rest. */
 export function isParkedArtifact(bytes: Uint8Array): boolean {
   checkHead(bytes)

@@ -1,7 +1,10 @@
 // The indexes of a table, and the configurations that a client may ask for.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import { readEmbeddingsSettings } from '../../embedding/settings.ts'
+import type { EmbeddingsIndex } from '../../embedding/written-embeddings.ts'
 import { NO_INDEX_ID, type IndexDefinition } from '../../index/host/index-definition.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
 import { INDEX_KINDS } from '../../index/kinds/index-kinds.ts'
 import { settingsOfKind } from '../../index/kinds/index-settings.ts'
 import type { IndexConfig } from './table-answers.ts'
@@ -31,6 +34,19 @@ const BUILT_IN: IndexDefinition = {
 export function indexesOf(record: TableRecord): readonly IndexDefinition[] {
   if (record.name.startsWith(INTERNAL_PREFIX)) return []
   return record.hasBuiltInIndex ? [BUILT_IN, ...record.indexes] : record.indexes
+}
+
+/** The indexes that have vectors, by name. */
+export function embeddingsIndexesOf(
+  indexes: readonly IndexDefinition[],
+): ReadonlyMap<string, EmbeddingsIndex> {
+  const found = indexes.filter(({ kind }) => feedOf(kind) === 'artifacts')
+  return new Map(
+    found.map(({ name, id, settings }) => [
+      name,
+      { id, settings: readEmbeddingsSettings(settings) },
+    ]),
+  )
 }
 
 /** The record with one more index; undefined when it has one of that name. */
