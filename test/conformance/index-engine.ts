@@ -298,7 +298,12 @@ class Opened implements Disposable {
 
   constructor(tested: EngineUnderTest, fields: TableField[], directory: string | undefined) {
     const opening: IndexOpening = {
-      definition: { kind: tested.kind, name: 'tested', memOnly: directory === undefined },
+      definition: {
+        id: '0123456789abcdef',
+        kind: tested.kind,
+        name: 'tested',
+        memOnly: directory === undefined,
+      },
       directory,
       source: { kind: 'given', schema: undefined },
       fields: [...fields],

@@ -49,7 +49,7 @@ class Workers {
 
   constructor(kind: ProductKind) {
     this.#kind = kind
-    const definition = { kind, name: 'index', memOnly: true }
+    const definition = { id: '0123456789abcdef', kind, name: 'index', memOnly: true }
     const source = { kind: 'given', schema: undefined } as const
     const opening = { definition, directory: undefined, source, fields: [] }
     this.#change({ kind: 'open', request: opening })
