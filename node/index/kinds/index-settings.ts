@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { parseEmbeddingsConfig, showEmbeddingsConfig } from '../../embedding/embeddings-config.ts'
+import { isEngineAvailable } from '../vector/graph/graph-libraries.ts'
 
 /** The configuration of one kind. */
 interface KindSettings {
@@ -22,9 +23,16 @@ const NOTHING_TO_SET: KindSettings = {
 }
 
 const SETTINGS: ReadonlyMap<string, KindSettings> = new Map([
-  ['vectors', { parse: parseEmbeddingsConfig, show: showEmbeddingsConfig }],
+  ['vectors', { parse: parseVectors, show: showEmbeddingsConfig }],
 ])
 
 export function settingsOfKind(kind: string): KindSettings {
   return SETTINGS.get(kind) ?? NOTHING_TO_SET
+}
+
+function parseVectors(members: Readonly<Record<string, unknown>>, where: string): unknown {
+  const settings = parseEmbeddingsConfig(members, where)
+  if (settings.sparse || isEngineAvailable(settings.engine)) return settings
+  const problem = `the library of the engine "${settings.engine}" is not installed; use usearch or exact`
+  throw new ServiceError('INVALID_ARGUMENT', `${where}: ${problem}`)
 }
