@@ -7,7 +7,7 @@ import { buildPathSet, type Projection } from '../document/projection.ts'
 import { matchesFilter } from '../query/filter/document-filter.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import type { ScanRow } from '../shard/shard.ts'
-import { pathsOfFilter } from './filter-paths.ts'
+import { pathsOfFilter } from '../query/filter/filter-paths.ts'
 import type { ScanRequest } from './store-service.ts'
 import { projectStored } from './query/stored-projection.ts'
 

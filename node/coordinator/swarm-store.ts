@@ -40,7 +40,7 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { indexesOf, INTERNAL_PREFIX, textIndexesOf } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
@@ -265,8 +265,8 @@ export class SwarmStore implements StoreService {
     const table = this.#find(name) ?? (await this.#known(name))
     const { shards, schema } = table
     const shardOf = (key: Buffer): Shard => table.shardOf(key)
-    const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
-    const queried = { name, schema, textIndex, shards, shardOf }
+    const textIndexes = textIndexesOf(indexesOf(table.record))
+    const queried = { name, schema, textIndexes, vectorIndexes: [], shards, shardOf }
     const parts = { clock: this.#with.clock, turns: this.#turns }
     const asked = { request, ...options }
     const { isStale = false, signal } = options

@@ -11,7 +11,14 @@ import type { IndexDefinition } from './index-definition.ts'
 import type { CacheReport } from './worker-report.ts'
 
 /** What may be asked of an index. Each kind of index answers some of these, with requests of its own. */
-export const QUESTIONS = ['search', 'select', 'statistics', 'highlight', 'suggest'] as const
+export const QUESTIONS = [
+  'search',
+  'select',
+  'statistics',
+  'highlight',
+  'suggest',
+  'nearest',
+] as const
 export type Question = (typeof QUESTIONS)[number]
 
 /** The request is the kind's own: the host and the shard pass it on unread. */

@@ -2,10 +2,12 @@
 
 import type { Question } from '../host/index-engine.ts'
 import type { TextQuestions } from '../text/search/text-search.ts'
+import type { VectorQuestions } from '../vector/vector-search.ts'
 
 /** By kind and question, the request and its answer. A new kind adds its row here. */
 export interface IndexQuestions {
   readonly text: TextQuestions
+  readonly vectors: VectorQuestions
 }
 
 export type QueryableKind = keyof IndexQuestions

@@ -177,7 +177,7 @@ const text: KindAtLimits<'text'> = {
 }
 
 /** The kinds of the product; tests add one of their own. */
-export type ProductKind = Exclude<QueryableKind, 'exact'>
+export type ProductKind = Exclude<QueryableKind, 'exact' | 'vectors'>
 
 /** A new kind adds its row here. */
 export const AT_LIMITS: { readonly [Kind in ProductKind]: KindAtLimits<Kind> } = { text }
