@@ -25,13 +25,13 @@ export async function mergeAggregations(
   answers: readonly TextSearchAnswer[],
 ): Promise<FoundAggregations> {
   const { aggregations } = run.request
+  if (aggregations.size === 0) return { results: undefined, warnings: [] }
   const partials = await run.sliced(
     mergePartialsSliced(answers.map((answer) => answer.aggregations)),
   )
   const warnings = [...(await run.sliced(cutAggregations(partials)))].map(
     (name) => `aggregation "${name}" has too many terms: counts of rare ones may be too low`,
   )
-  if (aggregations.size === 0) return { results: undefined, warnings }
   const results = await run.sliced(aggregationResultsSliced(aggregations, partials, run.nowMs))
   return { results, warnings }
 }
