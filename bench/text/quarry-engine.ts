@@ -22,7 +22,7 @@ import { AGGREGATION, buildRequestBody } from '../data/request-body.ts'
 import type { TextQuery } from '../data/query-classes.ts'
 import type { TextAnswer, TextEngine } from '../peers/text-engine.ts'
 
-const ARTICLES = { kind: 'text', name: 'articles', memOnly: false } as const
+const ARTICLES = { id: '0123456789abcdef', kind: 'text', name: 'articles', memOnly: false } as const
 const DOCUMENTS_PER_BATCH = 1000
 /** Half of it is for pages of files: as much as SQLite is given for its cache, mapped files aside. */
 const MEMORY_BYTES = 512 * 2 ** 20

@@ -25,6 +25,10 @@ export interface EngineUnderTest {
   readonly kind: string
   openFamily(): EngineFamily
   find(word: string): AskedQuestion
+  /** What the definition of an index of the kind has besides. */
+  readonly settings?: unknown
+  /** What the log brings of a document with the word in the field `text`. Default: its JSON. */
+  readonly change?: (key: string, text: string) => DocumentChange
   /** All others are refused. */
   readonly answers: readonly Question[]
   /** The keys that the answer names. */
@@ -37,6 +41,7 @@ export interface EngineUnderTest {
 
 export function describeIndexEngine(name: string, tested: EngineUnderTest): void {
   describe(`${name} as an index engine`, () => {
+    const put = tested.change ?? jsonChange
     let root = ''
     let fields: TableField[] = []
 
@@ -210,6 +215,8 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
 type Open = () => Opened
 
 function describeDivision(tested: EngineUnderTest, division: IndexDivision, open: Open): void {
+  const put = tested.change ?? jsonChange
+
   it('answers in parts as it answers undivided, whenever it is asked', () => {
     using index = open()
     using reader = new IndexReader(index, division)
@@ -298,7 +305,13 @@ class Opened implements Disposable {
 
   constructor(tested: EngineUnderTest, fields: TableField[], directory: string | undefined) {
     const opening: IndexOpening = {
-      definition: { kind: tested.kind, name: 'tested', memOnly: directory === undefined },
+      definition: {
+        id: '0123456789abcdef',
+        kind: tested.kind,
+        name: 'tested',
+        memOnly: directory === undefined,
+        settings: tested.settings,
+      },
       directory,
       source: { kind: 'given', schema: undefined },
       fields: [...fields],
@@ -332,7 +345,7 @@ class Opened implements Disposable {
   }
 }
 
-function put(key: string, text: string): DocumentChange {
+function jsonChange(key: string, text: string): DocumentChange {
   const json = Buffer.from(JSON.stringify({ text }))
   return { key: Buffer.from(key), json, expiresAtMs: 0 }
 }

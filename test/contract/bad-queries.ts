@@ -189,9 +189,9 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
   'a vector with a number that is none': ['{"embeddings":{"v":[1,NaN]}}', /JSON|NaN/],
   'a vector with a number beyond float32': [
     '{"embeddings":{"v":[1,1e39]}}',
-    /embeddings.v\[1\]: must be finite and within the range of a float32/,
+    /embeddings.v\[1\] must be a finite number that fits into a float32/,
   ],
-  'a vector of no form': ['{"embeddings":{"v":true}}', /embeddings.v: must be an array of numbers/],
+  'a vector of no form': ['{"embeddings":{"v":true}}', /embeddings.v must be an array of numbers/],
   'an effort without a vector': [
     '{"search_effort":1}',
     /search_effort: needs semantic_search, embeddings or similar_to; leave it out/,

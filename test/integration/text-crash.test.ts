@@ -213,7 +213,7 @@ const TABLE_FIELDS: readonly TableField[] = countTo(HELD_BATCHES).map((at) => {
   return { path: [fieldOf(at + 1)], kind: 'number', documentType: undefined }
 })
 
-const DEFINITION = { kind: 'text', name: 'words', memOnly: false } as const
+const DEFINITION = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false } as const
 
 function openHeld(directory: string, fields: readonly TableField[]): TextEngine {
   const source = { kind: 'given', schema: undefined } as const

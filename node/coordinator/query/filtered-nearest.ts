@@ -3,13 +3,18 @@
 //   table with a full_text index:     select ──► ordinals ──► nearest among them, all in the shard's indexes
 //   table without one:                nearest ──► read and test documents ──► more of them, until enough pass
 //
-// The second way is exact, too, as far as DOCUMENTS_MAX documents of a shard reach.
+// The second way is exact, too, as far as NEAREST_LIMIT_MAX documents of a shard reach.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { runInTurn, type Sliced } from '../../../lib/sliced.ts'
 import { isJsonObject } from '../../document/json-object.ts'
 import { documentAtPaths } from '../../document/project-text.ts'
-import type { NearestAnswer, NearestHit, NearestRequest } from '../../index/vector/vector-search.ts'
+import {
+  NEAREST_LIMIT_MAX,
+  type NearestAnswer,
+  type NearestHit,
+  type NearestRequest,
+} from '../../index/vector/vector-search.ts'
 import type { TextSelection } from '../../index/text/search/run-text-select.ts'
 import { buildDocumentFilter } from '../../query/filter/filter-of-query.ts'
 import { matchesFilter, type DocumentFilter } from '../../query/filter/document-filter.ts'
@@ -19,14 +24,12 @@ import { pathsOfFilter } from '../../query/filter/filter-paths.ts'
 import type { QueriedShard } from './queried-table.ts'
 import { conditionsOf, type QueryRun } from './query-run.ts'
 
-/** As many as an index of vectors answers at once. */
-const DOCUMENTS_MAX = 10_000
 /** How many more are asked for when too few passed. */
 const GROWTH = 4
 /** Larger documents get a step of their own for the filter. */
 const SLICED_BYTES_MIN = 64 * 1024
 const INCOMPLETE =
-  `the filter was tested on the ${DOCUMENTS_MAX} nearest documents of a shard, and few of them passed: farther ` +
+  `the filter was tested on the ${NEAREST_LIMIT_MAX} nearest documents of a shard, and few of them passed: farther ` +
   'ones may be missing. A full_text index of the table makes filters complete'
 
 const UNNUMBERED =
@@ -144,12 +147,12 @@ class DocumentFiltering implements NearestFilter {
   ): Promise<readonly NearestHit[]> {
     let limit = request.limit
     for (;;) {
-      limit = Math.min(limit * GROWTH, DOCUMENTS_MAX)
+      limit = Math.min(limit * GROWTH, NEAREST_LIMIT_MAX)
       const { hits } = await ask({ ...request, limit })
       const passed = await this.#passed(shard, hits, request.limit)
       const isAll = hits.length < limit
       if (passed.length === request.limit || isAll) return passed
-      if (limit === DOCUMENTS_MAX) {
+      if (limit === NEAREST_LIMIT_MAX) {
         this.#isIncomplete = true
         return passed
       }

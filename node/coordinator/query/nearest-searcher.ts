@@ -1,9 +1,14 @@
 // Searches one index of vectors over all shards: the vector, then the nearest documents of each shard, merged.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
+import { runInTurn, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { mergeHits } from '../../index/text/search/merge-hits.ts'
-import type { NearestHit, NearestRequest } from '../../index/vector/vector-search.ts'
+import { unpackNearest } from '../../index/vector/search/packed-nearest.ts'
+import {
+  NEAREST_LIMIT_MAX,
+  type NearestHit,
+  type NearestRequest,
+} from '../../index/vector/vector-search.ts'
 import { checkVector } from '../../query/request/vector-check.ts'
 import { refuse } from '../../query/query-limits.ts'
 import type { NearestFilter } from './filtered-nearest.ts'
@@ -12,8 +17,6 @@ import type { NearestList } from './query-plan.ts'
 import type { QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 
-/** The bound of an index's answers. */
-const NEAREST_MAX = 10_000
 const NUMBERS_PER_STEP = 250_000
 
 /** One search in one index. */
@@ -34,7 +37,7 @@ export class NearestSearcher {
     const vector = await this.#vector()
     // The document itself is nearest to its own vectors, and no answer.
     const own = from.kind === 'document' ? from.key : undefined
-    const asked = Math.min(own === undefined ? limit : limit + 1, NEAREST_MAX)
+    const asked = Math.min(own === undefined ? limit : limit + 1, NEAREST_LIMIT_MAX)
     return this.#run.timed('nearest', async () => {
       const lists = await fanOut.askAll((shard) => this.#hitsOf(shard, { vector, limit: asked }))
       const merged = await this.#run.sliced(mergeHits(lists, asked, compareNearest))
@@ -57,9 +60,10 @@ export class NearestSearcher {
       ...(distanceUnder === undefined ? {} : { distanceUnder }),
       ...(distanceOver === undefined ? {} : { distanceOver }),
     }
-    return this.#filter.nearest(shard, request, (one) => {
+    return this.#filter.nearest(shard, request, async (one) => {
       const asked = { kind: 'vectors', question: 'nearest', request: one } as const
-      return this.#run.ask(shard, index.name, asked)
+      const packed = await this.#run.ask(shard, index.name, asked)
+      return runInTurn(unpackNearest(packed), { clock: this.#run.clock, signal: this.#run.signal })
     })
   }
 

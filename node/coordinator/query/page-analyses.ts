@@ -11,6 +11,8 @@ import type { QueryRun } from './query-run.ts'
 
 /** The time of t-SNE grows with the square of the hits: these take about a second. */
 export const ANALYSED_MAX = 500
+/** Documents whose vectors are read at once. */
+const READ_AT_ONCE = 16
 const EMBEDDINGS = '_embeddings'
 
 /** By index, a picture of the hits that have a vector in it. */
@@ -23,17 +25,26 @@ export async function analysePage(
   if (vectorsOf === undefined) return refuse('analyses', 'this node reads no stored vectors')
   const entries: [string, QueryAnalysis][] = []
   for (const name of analysedIndexes(run)) {
-    const ids: string[] = []
-    const vectors: Float32Array[] = []
-    for (const { _id: id } of hits) {
-      const [first] = (await vectorsOf(name, Buffer.from(id), run.signal)) ?? []
-      if (first === undefined) continue
-      ids.push(id)
-      vectors.push(first)
+    const drawable: [id: string, vector: Float32Array][] = []
+    for (let at = 0; at < hits.length; at += READ_AT_ONCE) {
+      const some = hits.slice(at, at + READ_AT_ONCE).map(({ _id: id }) => id)
+      const read = await Promise.all(some.map((id) => vectorsOf(name, Buffer.from(id), run.signal)))
+      for (const [i, id] of some.entries()) drawable.push(...withVector(id, read[i]))
     }
+    const ids = drawable.map(([id]) => id)
+    const vectors = drawable.map(([, vector]) => vector)
     entries.push([name, { ids, ...(await run.sliced(drawn(vectors, analyses))) }])
   }
   return Object.fromEntries(entries)
+}
+
+/** A document of several vectors is drawn by the first one. */
+function withVector(
+  id: string,
+  vectors: readonly Float32Array[] | undefined,
+): [id: string, vector: Float32Array][] {
+  const first = vectors?.[0]
+  return first === undefined ? [] : [[id, first]]
 }
 
 /** Those that `fields` names; all if it names none. */

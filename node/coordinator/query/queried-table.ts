@@ -1,7 +1,7 @@
 // What a query sees of a table, and of the parts of the node that it may need.
 
 import type { Clock } from '../../../lib/clock.ts'
-import type { Metric } from '../../query/request/vector-check.ts'
+import type { Metric } from '../../embedding/settings.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { EventLoopTurns } from './event-loop-turns.ts'

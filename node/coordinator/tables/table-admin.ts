@@ -155,7 +155,7 @@ export class TableAdmin {
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
-    const index = parseIndex(indexName, config)
+    const index = parseIndex(indexName, config, this.#with.randomBits())
     await this.#change(name, (current) => {
       const changed = withIndex(current, index)
       if (changed !== undefined) return changed
@@ -299,7 +299,7 @@ export class TableAdmin {
       schema,
       ttlGeneration: 1,
       hasBuiltInIndex: true,
-      indexes: parseIndexes(request.indexes),
+      indexes: parseIndexes(request.indexes, this.#with.randomBits),
       replication: parseReplication(request, this.#with.replication),
     }
     const id = (): ShardId => parseShardId(this.#with.randomBits())

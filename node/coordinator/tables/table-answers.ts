@@ -8,8 +8,11 @@ export interface ShardInfo {
   readonly byte_range: readonly [start: string, end: string]
 }
 
-/** The configuration of an index, as in the HTTP contract. `mem_only` absent means false. */
-export interface IndexConfig {
+/**
+ * The configuration of an index, as in the HTTP contract, with what its kind has set. `mem_only`
+ * absent means false.
+ */
+export interface IndexConfig extends Readonly<Record<string, unknown>> {
   readonly name: string
   readonly type: string
   readonly mem_only?: boolean

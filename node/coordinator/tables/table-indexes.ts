@@ -1,8 +1,12 @@
 // The indexes of a table, and the configurations that a client may ask for.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import { readEmbeddingsSettings } from '../../embedding/settings.ts'
+import type { EmbeddingsIndex } from '../../embedding/written-embeddings.ts'
+import { NO_INDEX_ID, type IndexDefinition } from '../../index/host/index-definition.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
 import { INDEX_KINDS } from '../../index/kinds/index-kinds.ts'
+import { settingsOfKind } from '../../index/kinds/index-settings.ts'
 import type { IndexConfig } from './table-answers.ts'
 import type { TableRecord } from './table-record.ts'
 
@@ -19,13 +23,30 @@ const LATER_TYPES: ReadonlySet<unknown> = new Set(['embeddings', 'graph'])
 const TYPES = Object.values(INDEX_KINDS)
   .map(({ type }) => `"${type}"`)
   .join(' or ')
-const MEMBERS: ReadonlySet<string> = new Set(['name', 'type', 'mem_only'])
 
-const BUILT_IN: IndexDefinition = { kind: 'text', name: BUILT_IN_TEXT_INDEX, memOnly: false }
+const BUILT_IN: IndexDefinition = {
+  id: NO_INDEX_ID,
+  kind: 'text',
+  name: BUILT_IN_TEXT_INDEX,
+  memOnly: false,
+}
 
 export function indexesOf(record: TableRecord): readonly IndexDefinition[] {
   if (record.name.startsWith(INTERNAL_PREFIX)) return []
   return record.hasBuiltInIndex ? [BUILT_IN, ...record.indexes] : record.indexes
+}
+
+/** The indexes that have vectors, by name. */
+export function embeddingsIndexesOf(
+  indexes: readonly IndexDefinition[],
+): ReadonlyMap<string, EmbeddingsIndex> {
+  const found = indexes.filter(({ kind }) => feedOf(kind) === 'artifacts')
+  return new Map(
+    found.map(({ name, id, settings }) => [
+      name,
+      { id, settings: readEmbeddingsSettings(settings) },
+    ]),
+  )
 }
 
 /** The record with one more index; undefined when it has one of that name. */
@@ -48,8 +69,9 @@ export function textIndexesOf(indexes: readonly IndexDefinition[]): readonly str
   return indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
 }
 
-export function indexConfigOf({ name, kind, memOnly }: IndexDefinition): IndexConfig {
-  return { name, type: typeOf(kind), ...(memOnly ? { mem_only: true } : {}) }
+export function indexConfigOf({ name, kind, memOnly, settings }: IndexDefinition): IndexConfig {
+  const shared = { name, type: typeOf(kind), ...(memOnly ? { mem_only: true } : {}) }
+  return { ...shared, ...settingsOfKind(kind).show(settings) }
 }
 
 /** The name of the kind in the API. */
@@ -57,48 +79,45 @@ export function typeOf(kind: string): string {
   return INDEX_KINDS[kind]?.type ?? kind
 }
 
-/** `indexes` of a request: by name, a configuration. */
+/** `indexes` of a request: by name, a configuration. `newId` makes the id of an index. */
 export function parseIndexes(
   indexes: Readonly<Record<string, unknown>> | undefined,
+  newId: () => string,
 ): readonly IndexDefinition[] {
   const parsed = Object.entries(indexes ?? {})
-    .map(([name, config]) => parseIndex(name, config))
+    .map(([name, config]) => parseIndex(name, config, newId()))
     .filter(({ name }) => name !== BUILT_IN_TEXT_INDEX) // a new table has it anyway
   assertIndexCount(parsed.length)
   return parsed
 }
 
-export function parseIndex(name: string, config: unknown): IndexDefinition {
+/** INVALID_ARGUMENT names the index and what is wrong with its configuration. */
+export function parseIndex(name: string, config: unknown, id: string): IndexDefinition {
   assertIndexName(name)
   const where = `index "${name}"`
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     throw invalid(`${where}: the configuration must be an object with a type`)
   }
   const members: Readonly<Record<string, unknown>> = { ...config }
-  const { type, name: inner, mem_only: memOnly = false } = members
+  const { type, name: inner, mem_only: memOnly = false, ...others } = members
   const kind = parseKind(type, where)
   if (inner !== undefined && inner !== name) {
     throw invalid(`${where}: name must be the one in the path or be left out`)
   }
   if (typeof memOnly !== 'boolean') throw invalid(`${where}: mem_only must be true or false`)
   if (memOnly) assertMayLiveInMemory(name, where)
-  const unknown = Object.keys(members).find((member) => !MEMBERS.has(member))
-  if (unknown !== undefined) {
-    throw invalid(
-      `${where}: "${unknown}" is not a setting of a ${typeOf(kind)} index; leave it out`,
-    )
-  }
-  return { kind, name, memOnly }
+  const settings = settingsOfKind(kind).parse(others, where)
+  return { id, kind, name, memOnly, ...(settings === undefined ? {} : { settings }) }
 }
 
 /** The kind of index that the API's type means. */
 function parseKind(type: unknown, where: string): string {
+  const [kind] = Object.entries(INDEX_KINDS).find(([, facts]) => facts.type === type) ?? []
+  if (kind !== undefined) return kind
   if (LATER_TYPES.has(type)) {
     throw invalid(`${where}: type "${String(type)}" is not available yet; use ${TYPES}`)
   }
-  const [kind] = Object.entries(INDEX_KINDS).find(([, facts]) => facts.type === type) ?? []
-  if (kind === undefined) throw invalid(`${where}: type must be ${TYPES}`)
-  return kind
+  throw invalid(`${where}: type must be ${TYPES}`)
 }
 
 function assertMayLiveInMemory(name: string, where: string): void {

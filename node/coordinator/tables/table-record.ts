@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { TableReplication } from '../../controller/core/view/cluster-view.ts'
-import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import { NO_INDEX_ID, type IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
@@ -47,6 +47,9 @@ export interface CatalogTable {
   readonly shards: readonly ShardRecord[]
 }
 
+/** Records of earlier versions have indexes without ids, all of them full-text ones. */
+type StoredIndex = Omit<IndexDefinition, 'id'> & Partial<Pick<IndexDefinition, 'id'>>
+
 /** An index in a record of format 1. */
 interface FormerIndex {
   readonly type: 'full_text'
@@ -62,7 +65,7 @@ interface StoredTable {
   readonly description?: string
   readonly schema?: TableSchema
   readonly ttlGeneration: number
-  readonly indexes?: readonly (IndexDefinition | FormerIndex)[]
+  readonly indexes?: readonly (StoredIndex | FormerIndex)[]
   readonly hasBuiltInIndex?: false
   readonly replicationFactor?: number
   /** With `replicationFactor`, or absent as well. */
@@ -166,9 +169,9 @@ function rangeOf({ id, start, end }: StoredRange): ShardRecord {
   }
 }
 
-function readIndex(stored: IndexDefinition | FormerIndex): IndexDefinition {
-  if ('kind' in stored) return stored
-  return { kind: 'text', name: stored.name, memOnly: stored.memOnly }
+function readIndex(stored: StoredIndex | FormerIndex): IndexDefinition {
+  if ('kind' in stored) return { id: NO_INDEX_ID, ...stored }
+  return { id: NO_INDEX_ID, kind: 'text', name: stored.name, memOnly: stored.memOnly }
 }
 
 function readReplication({

@@ -1,4 +1,5 @@
 import { isTextRequest } from '../text/search/text-request-shape.ts'
+import { isVectorRequest } from '../vector/hosted/vector-request-shape.ts'
 import type { IndexAnswer, IndexRequest, QueryableKind, QuestionOf } from './index-questions.ts'
 
 /** Any question to any kind of index. */
@@ -13,7 +14,10 @@ export interface ForeignRequest {
 
 type CheckRequest = (question: string, request: unknown) => boolean
 /** By kind. */
-const CHECKS: ReadonlyMap<string, CheckRequest> = new Map([['text', isTextRequest]])
+const CHECKS: ReadonlyMap<string, CheckRequest> = new Map([
+  ['text', isTextRequest],
+  ['vectors', isVectorRequest],
+])
 
 /** Whether an index of the kind can read the request. */
 export function isIndexRequest(asked: ForeignRequest): asked is ForeignRequest & AnyIndexRequest {

@@ -2,5 +2,6 @@
 
 import { serveIndexes } from '../worker/serve-indexes.ts'
 import { openTextFamily } from '../text/hosted/text-family.ts'
+import { openVectorFamily } from '../vector/hosted/vector-family.ts'
 
-serveIndexes({ text: openTextFamily })
+serveIndexes({ text: openTextFamily, vectors: openVectorFamily })

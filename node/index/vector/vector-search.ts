@@ -1,49 +1,63 @@
-// The question of a coordinator to one shard's index of vectors, and the answer: plain data that a structured
-// clone keeps.
+// What can be asked of an index of vectors: which documents are nearest to a vector.
 
-import type { OrdinalSet } from '../text/matching/ordinal-set.ts'
+import type { OrdinalSet } from '../host/ordinal-set.ts'
 
-/** A search for the documents whose vectors are nearest to one. */
+/** The most hits that a request may want. */
+export const NEAREST_LIMIT_MAX = 10_000
+
+/** Asks for the documents whose vectors are nearest to one. */
 export interface NearestRequest {
-  /** As many numbers as the index's dimension. */
+  /** As long as the index's dimension; finite; not all 0 for the metric `cosine`. */
   readonly vector: Float32Array
-  /** How many documents, 1 to 10 000; of a document with several vectors the nearest one counts. */
+  /** How many documents, 1 to NEAREST_LIMIT_MAX. The nearest row of a document counts. */
   readonly limit: number
-  /** From 0, the fastest, to 1, the most thorough. */
+  /** 0 to 1: how much time may be spent on finding the very nearest; 1 is next to exact. */
   readonly effort: number
-  /** Exact distances that are kept are at most this. */
-  readonly distanceUnder?: number
-  /** Exact distances that are kept are at least this. */
-  readonly distanceOver?: number
-  /** Only these documents. */
-  readonly filter?: OrdinalSet
-  /** The time of the query. Documents that have expired by then are left out. */
+  /** No document farther away than this. */
+  readonly distanceUnder?: number | undefined
+  /** No document nearer than this. */
+  readonly distanceOver?: number | undefined
+  /** These documents alone. */
+  readonly filter?: OrdinalSet | undefined
+  /** Documents that have expired by then are not found. */
   readonly nowMs: number
 }
 
-/** One document that is near. */
+/** A document, by the row of it that is nearest. */
 export interface NearestHit {
-  /** The document's key. */
   readonly key: Uint8Array
   readonly ordinal: number
-  /** Exact, by the index's metric; smaller is nearer. */
+  /** Between the exact vectors, by the metric of the index: smaller is nearer. */
   readonly distance: number
-  /** The number of its nearest vector among those of the document. */
+  /** The number of the row in its document. */
   readonly row: number
-  /** The part of the embedded text that the vector stands for, in UTF-16 units; 0 and 0 for all of it. */
+  /** UTF-16 offsets of the row's chunk in the text that was embedded; 0 and 0: the whole. */
   readonly start: number
   readonly end: number
 }
 
-/** The answer of one shard. */
+/** The nearest documents. */
 export interface NearestAnswer {
-  /** By distance, then by the bytes of the key. */
+  /** By distance, then by key. */
   readonly hits: readonly NearestHit[]
-  /** The documents of the index that pass the filter, without deleted and expired ones. */
+  /** How many documents the index has that pass the filter and have not expired, near or far. */
   readonly total: number
 }
 
-/** The questions to an index of vectors and their answers. */
+/** A `NearestAnswer` as it crosses threads and nodes: `unpackNearest` reads it. */
+export interface PackedNearest {
+  readonly total: number
+  /** Where the key of each hit ends in `keys`. */
+  readonly keyEnds: Uint32Array
+  readonly keys: Uint8Array
+  readonly ordinals: Uint32Array
+  readonly distances: Float64Array
+  readonly rows: Uint32Array
+  readonly starts: Uint32Array
+  readonly ends: Uint32Array
+}
+
+/** By question, the request and its answer. */
 export interface VectorQuestions {
-  readonly nearest: { readonly request: NearestRequest; readonly answer: NearestAnswer }
+  readonly nearest: { readonly request: NearestRequest; readonly answer: PackedNearest }
 }

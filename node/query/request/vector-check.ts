@@ -1,17 +1,12 @@
+import type { DenseIndexSettings } from '../../embedding/settings.ts'
+import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import { refuse } from '../query-limits.ts'
-import type { SentVector } from './vector-form.ts'
-
-/** How far two vectors are apart. `inner_product` is negated, so that smaller is nearer for each. */
-export type Metric = 'l2_squared' | 'inner_product' | 'cosine'
 
 /** What a vector has to be for an index to compare with it. */
-export interface VectorSpace {
-  readonly dimension: number
-  readonly metric: Metric
-}
+export type VectorSpace = Pick<DenseIndexSettings, 'dimension' | 'metric'>
 
 /** The vector itself. Throws INVALID_ARGUMENT if it does not fit the index. */
-export function checkVector(sent: SentVector, space: VectorSpace, where: string): Float32Array {
+export function checkVector(sent: WrittenVector, space: VectorSpace, where: string): Float32Array {
   const { dimension, metric } = space
   if (sent.kind === 'sparse') {
     return refuse(where, `is sparse, and the index has dense vectors of ${dimension} numbers`)

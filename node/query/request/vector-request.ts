@@ -1,13 +1,14 @@
 // The part of a query that is about vectors: where they come from, and how indexes of vectors are searched.
 
+import { DIMENSION_MAX } from '../../embedding/settings.ts'
+import { parseVector, type WrittenVector } from '../../embedding/vector-forms.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { numberOf } from '../../document/exact-json.ts'
-import { isJsonObject, memberOf } from '../../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import { checkMembers, optionalTextOf, parseNumber, textOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
-import type { JsonObject } from '../../document/exact-json.ts'
+import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
-import { parseVectorForm, type SentVector } from './vector-form.ts'
 
 /** What is near to be found: a text that each index embeds, or the vectors of a stored document. */
 export type SoughtMeaning =
@@ -18,7 +19,7 @@ export type SoughtMeaning =
 export interface VectorRequest {
   readonly sought: SoughtMeaning | undefined
   /** By index, a vector that the client has computed. It comes before what is sought. */
-  readonly embeddings: ReadonlyMap<string, SentVector>
+  readonly embeddings: ReadonlyMap<string, WrittenVector>
   /** From 0, the fastest, to 1, the most thorough. */
   readonly effort: number
   /** Hits are at this distance or nearer. */
@@ -30,6 +31,9 @@ export interface VectorRequest {
 const EFFORT_DEFAULT = 0.5
 const EMBEDDINGS_MAX = 32
 const TEMPLATE_LENGTH_MAX = 100_000
+/** A character of base64 stands for so many bytes. */
+const BASE64_BYTES = 3 / 4
+const NUMBER_BYTES = 4
 const SOURCES = 'semantic_search, embeddings or similar_to'
 const OPTIONS = ['search_effort', 'distance_under', 'distance_over']
 
@@ -72,7 +76,7 @@ function parseSought(body: Clause): SoughtMeaning | undefined {
   return refuse('similar_to.key', `must have 1 to ${KEY_BYTES_MAX} bytes, as keys do`)
 }
 
-function parseEmbeddings(members: JsonObject): ReadonlyMap<string, SentVector> {
+function parseEmbeddings(members: JsonObject): ReadonlyMap<string, WrittenVector> {
   const vectors = memberOf(members, 'embeddings')
   if (vectors === undefined) return new Map()
   if (!isJsonObject(vectors)) {
@@ -84,11 +88,29 @@ function parseEmbeddings(members: JsonObject): ReadonlyMap<string, SentVector> {
     refuse('embeddings', `may have vectors for at most ${EMBEDDINGS_MAX} indexes`)
   }
   return new Map(
-    entries.map(([name, value]) => [
-      name,
-      parseVectorForm(value, `embeddings.${name.slice(0, 64)}`),
-    ]),
+    entries.map(([name, value]) => {
+      const where = `embeddings.${name.slice(0, 64)}`
+      return [name, parseSized(value, where)] as const
+    }),
   )
+}
+
+/** A vector of a size that any index could have, so that reading it takes little time. */
+function parseSized(value: JsonValue, where: string): WrittenVector {
+  const lists = isJsonObject(value) ? [value, ...Object.values(value)] : [value]
+  if (lists.some((list) => sizeOf(list) > DIMENSION_MAX)) {
+    refuse(where, `may have at most ${DIMENSION_MAX} numbers`)
+  }
+  const vector = parseVector(value, where)
+  const count = vector.kind === 'dense' ? vector.vector.length : vector.terms.length
+  return count > 0 ? vector : refuse(where, 'must have at least one number')
+}
+
+/** How many numbers there may be in a form. */
+function sizeOf(form: JsonValue): number {
+  if (typeof form === 'string') return (form.length * BASE64_BYTES) / NUMBER_BYTES - 1
+  if (isJsonArray(form)) return form.length
+  return isJsonObject(form) ? Object.keys(form).length : 0
 }
 
 function parseEffort(members: JsonObject): number {

@@ -14,6 +14,8 @@
 //   X2  The checkpoint of the index is 0 until the whole table has been walked. A power failure
 //       never takes an entry below the checkpoint back, because the store holds only durable
 //       entries.
+//   X3  Searches never show less than before, also after the end of a worker or of the process: what an earlier
+//       one may have promised (`promised`) has to be applied first.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
@@ -88,6 +90,7 @@ export class IndexFollower {
   #state: FollowerState = { kind: 'opening', reason: undefined }
   #serving = Promise.withResolvers<void>()
   #applied = 0
+  #promised: number
   #shown = 0
   #flushed = 0
   #openingSinceMs = Infinity
@@ -102,6 +105,7 @@ export class IndexFollower {
     const { index, clock, place } = options
     this.#with = options
     this.index = index
+    this.#promised = options.shard.appliedSequence
     this.#source = options.source
     this.#fields = new LearntFields({ ...options, signal: this.#stop.signal })
     this.#setAside = new SetAsideDocuments(place, options)
@@ -149,6 +153,11 @@ export class IndexFollower {
   /** Everything committed up to this log entry is searchable, or will be when the index is built. */
   get applied(): number {
     return this.#applied
+  }
+
+  /** An index that is behind this log entry has been further before, and may not answer yet (X3). */
+  get promised(): number {
+    return Math.max(this.#promised, this.#applied)
   }
 
   /** No answer so far has shown anything above this log entry: documents are read later than their keys. */
@@ -302,6 +311,7 @@ export class IndexFollower {
   async #open(): Promise<void> {
     const { shard, clock } = this.#with
     this.#broken = undefined
+    this.#promised = this.promised
     this.#openingSinceMs = clock.monotonicMs()
     await this.#fields.load()
     const options = { ...this.#with, fields: this.#fields }

@@ -169,7 +169,7 @@ export class IndexVersions {
 
   /**
    * INVALID_ARGUMENT for a request to another kind of index. UNAVAILABLE while it is being built, or does not reach
-   * the log entry `atLeast`.
+   * the log entry `atLeast`, or is behind what it has shown before.
    */
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     asked: IndexRequest<Kind, Name>,
@@ -182,7 +182,8 @@ export class IndexVersions {
       throw new ServiceError('INVALID_ARGUMENT', message)
     }
     await this.#whenServing(limits)
-    if (!this.hasReached(limits.atLeast)) await this.#reached(limits, SERVING_WAIT_MAX_MS)
+    const atLeast = Math.max(limits.atLeast, this.#current.follower.promised)
+    if (!this.hasReached(atLeast)) await this.#reached({ ...limits, atLeast }, SERVING_WAIT_MAX_MS)
     const { follower } = this.#current
     await follower.learnFields()
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
@@ -233,7 +234,8 @@ export class IndexVersions {
     const { follower } = this.#current
     const own = follower.activity
     const activity = own.kind === 'none' ? (this.#next?.follower.activity ?? own) : own
-    const answers = own.kind !== 'building' && own.kind !== 'failed'
+    const isAsBefore = follower.applied >= follower.promised
+    const answers = own.kind !== 'building' && own.kind !== 'failed' && isAsBefore
     const { name, kind } = this.definition
     const isMigrating = this.#next !== undefined
     const { entriesBehind } = follower

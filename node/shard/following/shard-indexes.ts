@@ -219,9 +219,9 @@ export class ShardIndexes {
   }
 }
 
-/** An index that was dropped and added again as another kind is another index. */
+/** An index that was dropped and added again, perhaps as another kind, is another index. */
 function isSame(one: IndexDefinition, other: IndexDefinition): boolean {
-  return one.name === other.name && one.kind === other.kind
+  return one.name === other.name && one.kind === other.kind && one.id === other.id
 }
 
 async function directoriesIn(root: string): Promise<readonly string[]> {

@@ -5,14 +5,19 @@ import { runAtOnce } from '../../../lib/sliced.ts'
 import type { QueriedShard } from '../../../node/coordinator/query/queried-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { isAnswerTo } from '../../../node/index/kinds/index-request.ts'
-import { hasOrdinal } from '../../../node/index/text/matching/ordinal-set.ts'
+import { hasOrdinal } from '../../../node/index/host/ordinal-set.ts'
+import { isNearestRequest } from '../../../node/index/vector/hosted/vector-request-shape.ts'
 import type {
-  NearestAnswer,
   NearestHit,
   NearestRequest,
+  PackedNearest,
 } from '../../../node/index/vector/vector-search.ts'
 import type { DocumentRecord } from '../../../node/shard/format/document-record.ts'
-import { readIndexAnswer } from '../../../node/shard/remote/wire/index-codec.ts'
+import {
+  readAsked,
+  readIndexAnswer,
+  writeAsked,
+} from '../../../node/shard/remote/wire/index-codec.ts'
 import { writeValue } from '../../../node/shard/remote/wire/value-codec.ts'
 import { WireReader } from '../../../node/shard/remote/wire/wire-reader.ts'
 import { WireWriter } from '../../../node/shard/remote/wire/wire-writer.ts'
@@ -69,15 +74,18 @@ export class VectorShard implements QueriedShard {
   /** Through the bytes that nodes send each other. */
   search: QueriedShard['search'] = async (index, asked, limits) => {
     if (asked.kind !== 'vectors') return this.text.search(index, asked, limits)
-    const request = overTheWire(asked.request)
-    if (!isNearest(request)) throw new TypeError('a request of another shape')
+    const out = new WireWriter()
+    runAtOnce(writeAsked(out, { index, asked }))
+    const { asked: arrived } = runAtOnce(readAsked(new WireReader(out.joined())))
+    const { request } = arrived
+    if (!isNearestRequest(request)) throw new TypeError('a request of another shape')
     this.asked.push(request)
     const answer = overTheWire(this.#nearest(index, request))
     if (isAnswerTo(asked, answer)) return answer
     throw new TypeError('no answer')
   }
 
-  #nearest(index: string, request: NearestRequest): NearestAnswer {
+  #nearest(index: string, request: NearestRequest): PackedNearest {
     const { filter, distanceUnder = Infinity, distanceOver = -Infinity } = request
     const hits = this.#entries
       .filter(({ ordinal }) => filter === undefined || hasOrdinal(filter, ordinal))
@@ -91,7 +99,7 @@ export class VectorShard implements QueriedShard {
     const ordered = within.toSorted(
       (a, b) => a.distance - b.distance || Buffer.compare(a.key, b.key),
     )
-    return { hits: ordered.slice(0, request.limit), total: hits.length }
+    return packed(ordered.slice(0, request.limit), hits.length)
   }
 }
 
@@ -122,11 +130,18 @@ function overTheWire(value: unknown): unknown {
   return runAtOnce(readIndexAnswer(new WireReader(out.joined())))
 }
 
-function isNearest(request: unknown): request is NearestRequest {
-  return (
-    typeof request === 'object' &&
-    request !== null &&
-    'vector' in request &&
-    request.vector instanceof Float32Array
-  )
+function packed(hits: readonly NearestHit[], total: number): PackedNearest {
+  const keys = hits.map(({ key }) => key)
+  return {
+    total,
+    keyEnds: Uint32Array.from(keys, (_, i) =>
+      keys.slice(0, i + 1).reduce((sum, one) => sum + one.length, 0),
+    ),
+    keys: Uint8Array.from(Buffer.concat(keys)),
+    ordinals: Uint32Array.from(hits, ({ ordinal }) => ordinal),
+    distances: Float64Array.from(hits, ({ distance }) => distance),
+    rows: Uint32Array.from(hits, ({ row }) => row),
+    starts: Uint32Array.from(hits, ({ start }) => start),
+    ends: Uint32Array.from(hits, ({ end }) => end),
+  }
 }

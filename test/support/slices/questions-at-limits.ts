@@ -1,6 +1,7 @@
 // Each question to each kind of index, of the sorts that cost an index most. A kind or a question without a row does not
 // compile. Their steps are what is looked at: longer requests of the same sorts make more of them, not longer ones.
 
+import { seededRandom } from '../../../lib/random.ts'
 import type { JsonObject, JsonValue } from '../../../node/document/exact-json.ts'
 import type {
   IndexQuestions,
@@ -11,15 +12,19 @@ import type { DocumentChange } from '../../../node/index/host/document-batch.ts'
 import type { TextConditions } from '../../../node/index/text/search/text-search.ts'
 import { parseAggregations } from '../../../node/query/request/aggregation-request.ts'
 import { parseQuery } from '../../../node/query/language/parse-query.ts'
+import type { NearestRequest } from '../../../node/index/vector/vector-search.ts'
 import { countTo } from '../loads/load.ts'
 import { EVERYTHING } from '../worlds/memory-text-index.ts'
+import { putVectors, recordedSettings } from '../worlds/vector-documents.ts'
 
 /** By name, requests that make the index work as long as a client can. */
 type Requests<Request> = Readonly<Record<string, Request>>
 
 interface KindAtLimits<Kind extends QueryableKind> {
-  /** In the order of their writing. */
-  readonly documents: readonly JsonObject[]
+  /** What the definition of the index has besides. */
+  readonly settings?: unknown
+  /** In the order of their writing, as the log of a shard brings them. */
+  changes(): readonly DocumentChange[]
   readonly questions: {
     readonly [Name in QuestionOf<Kind>]: IndexQuestions[Kind][Name] extends {
       readonly request: infer Request
@@ -100,7 +105,7 @@ const ORDER = ['price', 'title.keyword', 'at.keyword', 'n'].map((field) => ({
 const TERMS: JsonValue = { type: 'terms', field: 'body.keyword', size: 65_536 }
 
 const text: KindAtLimits<'text'> = {
-  documents: [...countTo(DOCUMENTS).map(documentOf), LONG],
+  changes: () => changesOf([...countTo(DOCUMENTS).map(documentOf), LONG]),
   questions: {
     search: {
       'many misspelt words': searching(TYPOS),
@@ -176,14 +181,50 @@ const text: KindAtLimits<'text'> = {
   },
 }
 
+const DIMENSION = 384
+const VECTORS = 6000
+const random = seededRandom(7)
+const vectorAt = (): Float32Array => Float32Array.from({ length: DIMENSION }, () => random() - 0.5)
+const nearest = (more: Partial<NearestRequest> = {}): NearestRequest => {
+  return { vector: vectorAt(), limit: HITS_MAX, effort: 1, nowMs: 0, ...more }
+}
+const HITS_MAX = 10_000
+const EVERY_SECOND = new Uint32Array(Math.ceil(VECTORS / 32)).fill(0x55555555)
+
+const vectors: KindAtLimits<'vectors'> = {
+  settings: recordedSettings({
+    dimension: DIMENSION,
+    metric: 'cosine',
+    engine: 'usearch',
+    quantization: 'f16',
+  }),
+  changes: () =>
+    countTo(VECTORS).map((n) => {
+      const rows = countTo(1 + (n % 2)).map(() => ({ vector: vectorAt() }))
+      return putVectors({ key: `k${n}`, ordinal: n, rows, expiresAtMs: n % 3 })
+    }),
+  questions: {
+    nearest: {
+      'the most hits': nearest(),
+      'as many as a graph answers': nearest({ limit: 3000 }),
+      'next to exact': nearest({ limit: 10 }),
+      'those that pass': nearest({ filter: { kind: 'bitmap', from: 0, words: EVERY_SECOND } }),
+      'the few that pass': nearest({
+        filter: { kind: 'list', ordinals: Uint32Array.from(countTo(4000)) },
+      }),
+      'those far away': nearest({ distanceOver: 1.1 }),
+      'those that have not expired': nearest({ limit: 100, nowMs: 1 }),
+    },
+  },
+}
+
 /** The kinds of the product; tests add one of their own. */
-export type ProductKind = Exclude<QueryableKind, 'exact' | 'vectors'>
+export type ProductKind = Exclude<QueryableKind, 'exact'>
 
 /** A new kind adds its row here. */
-export const AT_LIMITS: { readonly [Kind in ProductKind]: KindAtLimits<Kind> } = { text }
+export const AT_LIMITS: { readonly [Kind in ProductKind]: KindAtLimits<Kind> } = { text, vectors }
 
-/** As the log of a shard brings them. */
-export function changesOf(documents: readonly JsonObject[]): readonly DocumentChange[] {
+function changesOf(documents: readonly JsonObject[]): readonly DocumentChange[] {
   return documents.map((document, n) => ({
     key: Buffer.from(`k${n}`),
     json: Buffer.from(JSON.stringify(document)),

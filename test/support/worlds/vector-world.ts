@@ -1,114 +1,127 @@
-// Queries of a table of two shards with words and vectors: "words" and "notes", "vec" and "mean".
+// An engine of vectors in this thread, and what an exact comparison with every vector finds.
 
 import { ManualClock } from '../../../lib/clock.ts'
-import { ServiceError } from '../../../lib/errors.ts'
-import { EventLoopTurns } from '../../../node/coordinator/query/event-loop-turns.ts'
+import type { Random } from '../../../lib/random.ts'
+import { runAtOnce } from '../../../lib/sliced.ts'
+import type { DenseIndexSettings, Metric } from '../../../node/embedding/settings.ts'
+import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
+import type { IndexEngine } from '../../../node/index/host/index-engine.ts'
+import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
+import { openVectorFamily } from '../../../node/index/vector/hosted/vector-family.ts'
+import { unpackNearest } from '../../../node/index/vector/search/packed-nearest.ts'
 import type {
-  QueriedShard,
-  QueriedTable,
-  QueriedVectors,
-} from '../../../node/coordinator/query/queried-table.ts'
-import type { QueryModels } from '../../../node/coordinator/query/query-models.ts'
-import type { QueryResult } from '../../../node/coordinator/query/query-result.ts'
-import { queryTable } from '../../../node/coordinator/query/query-table.ts'
-import type { JsonObject } from '../../../node/document/exact-json.ts'
-import { parseQueryRequest } from '../../../node/query/request/query-request.ts'
-import { VectorShard, type FakeDocuments } from '../fakes/vector-shard.ts'
+  NearestAnswer,
+  NearestRequest,
+  PackedNearest,
+} from '../../../node/index/vector/vector-search.ts'
+import { nearestTo, recordedSettings } from './vector-documents.ts'
 
-export const clock = new ManualClock()
-export const VEC: QueriedVectors = {
-  name: 'vec',
-  dimension: 2,
-  metric: 'l2_squared',
-  isManaged: false,
-}
-export const MANAGED: QueriedVectors = { ...VEC, name: 'mean', isManaged: true }
-
-export const LEFT: FakeDocuments = {
-  a1: { json: { title: 'the sea', n: 1 }, vectors: { vec: [0, 0], mean: [5, 0] } },
-  a2: { json: { title: 'sea sea sea', n: 5 }, vectors: { vec: [9, 0], mean: [4, 0] } },
-  a3: { json: { title: 'a road', n: 7 }, vectors: { vec: [1, 0] } },
-}
-const RIGHT: FakeDocuments = {
-  b1: {
-    json: { title: 'the sea and roads', n: 3 },
-    vectors: {
-      vec: [
-        { vector: [30, 0], start: 0, end: 7 },
-        { vector: [2, 0], start: 8, end: 17 },
-      ],
-      mean: [3, 0],
-    },
-  },
-  b2: { json: { title: 'roads', n: 4 }, vectors: { vec: [4, 0] } },
+export interface VectorWorldOptions {
+  readonly settings: DenseIndexSettings
+  /** Default: in memory only. */
+  readonly directory?: string | undefined
+  readonly limits?: VectorIndexLimits
 }
 
-/** What differs from a table of two shards that are well. */
-export interface AskedWorld {
-  readonly shards?: readonly QueriedShard[]
-  readonly models?: QueryModels
-  readonly table?: Partial<QueriedTable>
-}
+/** One index, whose calls run to their ends. */
+export class VectorWorld implements Disposable {
+  readonly engine: IndexEngine
+  #sequence: number
 
-export function bothShards(): readonly VectorShard[] {
-  return [new VectorShard(LEFT), new VectorShard(RIGHT)]
-}
-
-/** The shard of a key is chosen by its first character, from "a" on. */
-export function ask(
-  body: JsonObject,
-  { shards = bothShards(), models, table }: AskedWorld = {},
-): Promise<QueryResult> {
-  const [first = new VectorShard({})] = shards
-  const shardOf = (key: Buffer) => shards[(key[0] ?? 97) - 97] ?? first
-  const queried: QueriedTable = {
-    name: 'books',
-    schema: undefined,
-    textIndexes: ['words', 'notes'],
-    vectorIndexes: [VEC, MANAGED],
-    shards,
-    shardOf,
-    vectorsOf: async (index, key) => {
-      const shard = shardOf(key)
-      return shard instanceof VectorShard ? shard.vectorsOf(index, key) : undefined
-    },
-    ...table,
+  constructor({ settings, directory, limits }: VectorWorldOptions) {
+    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 30 }
+    const definition = {
+      id: '0123456789abcdef',
+      kind: 'vectors',
+      name: 'tested',
+      memOnly: directory === undefined,
+      settings: recordedSettings(settings),
+    }
+    const source = { kind: 'given', schema: undefined } as const
+    const family = openVectorFamily(parts, limits)
+    const opened = runAtOnce(family.open({ definition, directory, source, fields: [] }))
+    if (opened.kind === 'outdated') throw new TypeError(opened.outdated.reason)
+    this.engine = opened.engine
+    this.#sequence = this.engine.checkpoint
   }
-  const parts = { clock, turns: new EventLoopTurns(), models }
-  const signal = new AbortController().signal
-  return queryTable(parts, queried, { request: parseQueryRequest(body), signal })
-}
 
-/** The hits with names that read well. */
-export function hitsOf({ hits }: QueryResult) {
-  return hits.hits.map(
-    ({
-      _id: id,
-      _index_scores: scores,
-      _matched: matched,
-      _sort: sort,
-      _source: source,
-      _highlight: highlight,
-    }) => ({ id, scores, matched, sort, source: source.toString(), highlight }),
-  )
-}
+  apply(...changes: readonly DocumentChange[]): void {
+    this.#sequence += 1
+    runAtOnce(this.engine.apply(packBatch(this.#sequence, changes), () => undefined))
+  }
 
-export const idsOf = ({ hits }: QueryResult): readonly string[] =>
-  hits.hits.map(({ _id: id }) => id)
-export const scoresOf = ({ hits }: QueryResult): readonly number[] =>
-  hits.hits.map(({ _score: score }) => Number(score.toFixed(6)))
+  flush(): void {
+    runAtOnce(this.engine.flush(this.#sequence))
+  }
 
-/** Refuses all questions to one index. */
-export function failing(shard: QueriedShard, index: string, error: Error): QueriedShard {
-  return {
-    read: (key) => shard.read(key),
-    search: async (name, asked, limits) => {
-      if (name === index) throw error
-      return shard.search(name, asked, limits)
-    },
+  /** Until there is nothing left to merge. */
+  settle(): void {
+    this.flush()
+    while (this.engine.maintain());
+  }
+
+  nearest(vector: Float32Array, more: Partial<NearestRequest> = {}): NearestAnswer {
+    const answer = runAtOnce(this.engine.answer(nearestTo(vector, more)))
+    return runAtOnce(unpackNearest(packed(answer)))
+  }
+
+  keys(vector: Float32Array, more: Partial<NearestRequest> = {}): readonly string[] {
+    return this.nearest(vector, more).hits.map(({ key }) => Buffer.from(key).toString())
+  }
+
+  [Symbol.dispose](): void {
+    this.engine.close()
   }
 }
 
-export const NEAR_ORIGIN = { vec: [0, 0] }
-export const DOWN = new ServiceError('UNAVAILABLE', 'the index is being built')
-export const SEA = { query: 'title:sea' }
+/** It is the engine that says it. */
+function packed(answer: unknown): PackedNearest {
+  return Object(answer)
+}
+
+/** Vectors around some points: those of one point are much nearer to each other. */
+export class Clusters {
+  readonly #random: Random
+  readonly #centers: readonly Float32Array[]
+  readonly #spread: number
+
+  constructor(
+    random: Random,
+    { dimension, count, spread }: { dimension: number; count: number; spread: number },
+  ) {
+    this.#random = random
+    this.#spread = spread
+    this.#centers = Array.from({ length: count }, () =>
+      this.#around(new Float32Array(dimension), 1),
+    )
+  }
+
+  get count(): number {
+    return this.#centers.length
+  }
+
+  vector(cluster: number): Float32Array {
+    return this.#around(this.#centers[cluster % this.count] ?? new Float32Array(0), this.#spread)
+  }
+
+  #around(center: Float32Array, spread: number): Float32Array {
+    return center.map((value) => value + spread * this.#normal())
+  }
+
+  /** Box and Muller. */
+  #normal(): number {
+    const radius = Math.sqrt(-2 * Math.log(1 - this.#random()))
+    return radius * Math.cos(2 * Math.PI * this.#random())
+  }
+}
+
+type Distance = (a: Float32Array, b: Float32Array) => number
+
+const dot: Distance = (a, b) => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0)
+
+/** The distances as their definitions say. */
+export const PLAIN_DISTANCES: Readonly<Record<Metric, Distance>> = {
+  l2_squared: (a, b) => a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0),
+  inner_product: (a, b) => -dot(a, b),
+  cosine: (a, b) => 1 - dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b)),
+}

@@ -628,7 +628,8 @@ export interface components {
         };
         readonly IndexConfig: {
             /**
-             * @description The kind of index. `embeddings` and `graph` are not available yet.
+             * @description The kind of index: `full_text` for words, `embeddings` for vectors. `graph` is not available yet. All
+             *     members below `mem_only` are for `embeddings` alone.
              * @enum {string}
              */
             readonly type: "full_text" | "embeddings" | "graph";
@@ -639,12 +640,81 @@ export interface components {
              * @default false
              */
             readonly mem_only?: boolean;
+            /**
+             * @description True: clients write the vectors, in the `_embeddings` of documents. False: the store computes them,
+             *     which is not available yet.
+             * @default false
+             */
+            readonly external?: boolean;
+            /**
+             * @description True: a vector is a list of terms with weights. Such vectors cannot be searched yet, so that `true` is
+             *     refused.
+             * @default false
+             */
+            readonly sparse?: boolean;
+            /** @description The count of numbers in each vector. An external index needs it. */
+            readonly dimension?: number;
+            /**
+             * @description How far two vectors are apart: the sum of squared differences, the negated inner product, or 1 minus the
+             *     cosine of their angle. Smaller is nearer. With `cosine`, a vector of zeros is refused.
+             * @default l2_squared
+             * @enum {string}
+             */
+            readonly distance_metric?: "l2_squared" | "inner_product" | "cosine";
+            /**
+             * @description What searches the vectors: a graph, which finds nearly all of the nearest ones fast, or `exact`, which
+             *     compares with every vector.
+             * @default usearch
+             * @enum {string}
+             */
+            readonly engine?: "usearch" | "exact" | "faiss";
+            /**
+             * @description What the graph keeps of each number. Smaller needs less memory and finds fewer of the nearest vectors.
+             *     Distances in answers are those of the exact vectors.
+             * @default f16
+             * @enum {string}
+             */
+            readonly quantization?: "f32" | "f16" | "i8" | "binary";
+            /**
+             * @description The path of the text to embed: a name, a path with dots, or a JSONPath such as `$.items[0].name`. For
+             *     vectors that the store computes.
+             */
+            readonly field?: string;
+            /** @description A template of the text to embed, over the document. For vectors that the store computes. */
+            readonly template?: string;
+            /** @description The provider and the model that make vectors. For vectors that the store computes. */
+            readonly embedder?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description The model that describes images, audio and video in words, which are then embedded. */
+            readonly summarizer?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description How long texts are divided, so that each part has a vector of its own. */
+            readonly chunker?: {
+                readonly [key: string]: unknown;
+            };
+            /**
+             * @description Of a sparse vector that the store computes, the terms that are kept.
+             * @default 10
+             */
+            readonly top_k?: number;
+            /**
+             * @description Terms with a lower weight are left out of a sparse vector that the store computes.
+             * @default 0
+             */
+            readonly min_weight?: number;
+            /**
+             * @description The postings in each block of an index of sparse vectors.
+             * @default 1024
+             */
+            readonly chunk_size?: number;
         } & {
             readonly [key: string]: unknown;
         };
         readonly IndexStatus: {
             /** @enum {string} */
-            readonly index_type: "full_text";
+            readonly index_type: "full_text" | "embeddings";
             /** @description Documents in the index. */
             readonly total_indexed: number;
             /** @description Bytes. */
@@ -1418,7 +1488,7 @@ export interface components {
         };
         /**
          * @description A vector of the index's dimension: numbers, or base64 of little-endian float32. A sparse one has terms and
-         *     weights, as numbers or packed as base64 of little-endian u32 and float32.
+         *     weights, as numbers, packed as base64 of little-endian u32 and float32, or by term (`{"7": 0.5}`).
          */
         readonly QueryVector: readonly number[] | string | {
             readonly indices: readonly number[];
@@ -1426,6 +1496,8 @@ export interface components {
         } | {
             readonly packed_indices: string;
             readonly packed_values: string;
+        } | {
+            readonly [key: string]: number;
         };
         /**
          * @description Summaries over everything that is found, by names of your choice, nested up to five levels. A

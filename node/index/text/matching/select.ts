@@ -3,7 +3,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
 import { NO_ORDINAL, type Segment } from '../segment/segment.ts'
-import { OrdinalGatherer, type OrdinalSet } from './ordinal-set.ts'
+import { OrdinalGatherer, type OrdinalSet } from '../../host/ordinal-set.ts'
 import { collect } from './search.ts'
 import type { MatchRequest } from './segment-search.ts'
 

@@ -17,7 +17,7 @@ import {
   NEAR_ORIGIN,
   scoresOf,
   SEA,
-} from '../../../../support/worlds/vector-world.ts'
+} from '../../../../support/worlds/queried-vectors.ts'
 
 describe('a merged query where something fails', () => {
   const hybrid = { full_text_search: SEA, embeddings: NEAR_ORIGIN, profile: true }

@@ -11,7 +11,7 @@ import {
   NEAR_ORIGIN,
   scoresOf,
   SEA,
-} from '../../../../support/worlds/vector-world.ts'
+} from '../../../../support/worlds/queried-vectors.ts'
 
 describe('a query for vectors', () => {
   it('finds the nearest documents of all shards, ranked by distance', async () => {

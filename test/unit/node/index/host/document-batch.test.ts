@@ -5,7 +5,7 @@ import { packBatch, unpackBatch } from '../../../../../node/index/host/document-
 import { TextEngine } from '../../../../../node/index/text/hosted/text-engine.ts'
 import { applyAlone } from '../../../../support/worlds/apply-alone.ts'
 
-const WORDS = { kind: 'text', name: 'words', memOnly: true } as const
+const WORDS = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: true } as const
 const changes = [
   { key: Buffer.from('a'), json: Buffer.from('{"n":1}'), expiresAtMs: 0, ordinal: 0 },
   { key: Buffer.from('b'), json: undefined, expiresAtMs: 0, ordinal: undefined },

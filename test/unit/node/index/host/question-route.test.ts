@@ -219,7 +219,7 @@ class World {
 
   async reopen(): Promise<void> {
     await this.#index.reset({
-      definition: { kind: 'text', name: 'words', memOnly: false },
+      definition: { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false },
       directory: this.#directory,
       fields: [TEXT],
       schema: undefined,
@@ -245,7 +245,7 @@ class World {
 
   async #open(): Promise<void> {
     await this.#index.open({
-      definition: { kind: 'text', name: 'words', memOnly: false },
+      definition: { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false },
       directory: this.#directory,
       source: { kind: 'given', schema: undefined },
       fields: [TEXT],

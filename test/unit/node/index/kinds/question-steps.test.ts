@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { isServiceError } from '../../../../../lib/errors.ts'
 import { runAtOnce, type Sliced } from '../../../../../lib/sliced.ts'
-import { packBatch } from '../../../../../node/index/host/document-batch.ts'
+import { packBatch, type DocumentChange } from '../../../../../node/index/host/document-batch.ts'
 import {
   QUESTIONS,
   type AskedQuestion,
@@ -21,11 +21,8 @@ import {
 } from '../../../../../node/index/host/protocol.ts'
 import { INDEX_KINDS } from '../../../../../node/index/kinds/index-kinds.ts'
 import { openTextFamily } from '../../../../../node/index/text/hosted/text-family.ts'
-import {
-  AT_LIMITS,
-  changesOf,
-  type ProductKind,
-} from '../../../../support/slices/questions-at-limits.ts'
+import { openVectorFamily } from '../../../../../node/index/vector/hosted/vector-family.ts'
+import { AT_LIMITS, type ProductKind } from '../../../../support/slices/questions-at-limits.ts'
 import { cpuMsOf, longestStepAtBestMs } from '../../../../support/slices/step-time.ts'
 import { WORK_MS_MAX } from '../../../../support/slices/slice-rule.ts'
 
@@ -37,6 +34,7 @@ const INDEX = 1
 /** Every search is divided, however cheap. */
 const FAMILIES: { readonly [Kind in ProductKind]: EngineFamilies[string] } = {
   text: (parts) => openTextFamily(parts, { dividedCostMin: 0 }),
+  vectors: openVectorFamily,
 }
 
 /** The home of an index, and a worker that reads its sealed parts. */
@@ -49,7 +47,8 @@ class Workers {
 
   constructor(kind: ProductKind) {
     this.#kind = kind
-    const definition = { kind, name: 'index', memOnly: true }
+    const { settings } = AT_LIMITS[kind]
+    const definition = { id: '0123456789abcdef', kind, name: 'index', memOnly: true, settings }
     const source = { kind: 'given', schema: undefined } as const
     const opening = { definition, directory: undefined, source, fields: [] }
     this.#change({ kind: 'open', request: opening })
@@ -82,7 +81,7 @@ class Workers {
 
   /** Most of it sealed, the last documents in memory. */
   #fill(): void {
-    const changes = changesOf(AT_LIMITS[this.#kind].documents)
+    const changes = AT_LIMITS[this.#kind].changes()
     let sequence = 0
     for (let from = 0; from < changes.length; from += BATCH_DOCUMENTS) {
       sequence += 1
@@ -93,7 +92,7 @@ class Workers {
     }
   }
 
-  #apply(sequence: number, from: number, changes: ReturnType<typeof changesOf>): void {
+  #apply(sequence: number, from: number, changes: readonly DocumentChange[]): void {
     let left = changes.slice(from, from + BATCH_DOCUMENTS)
     while (left.length > 0) {
       const batch = packBatch(sequence, left)
@@ -157,8 +156,9 @@ describe('a question to an index', () => {
         workers = new Workers(kind)
       })
 
-      for (const question of QUESTIONS.filter((one) => one !== 'nearest')) {
-        const { [question]: requests = {} } = AT_LIMITS[kind].questions
+      for (const question of QUESTIONS) {
+        const rows: Readonly<Record<string, object>> = AT_LIMITS[kind].questions
+        const { [question]: requests = {} } = rows
         for (const [name, request] of Object.entries(requests)) {
           const asked = { question, request }
 

@@ -208,7 +208,7 @@ class World {
 
   openRequest(index: number): RequestOf<'open'> {
     const directory = path.join(this.#directory, String(index))
-    const definition = { kind: 'text', name: 'words', memOnly: false }
+    const definition = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false }
     return { definition, directory, source: { kind: 'given', schema: undefined }, fields: [TEXT] }
   }
 

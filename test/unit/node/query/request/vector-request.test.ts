@@ -1,15 +1,11 @@
 import { expect } from 'chai'
-import * as fc from 'fast-check'
-import { parseExact, type JsonValue } from '../../../../../node/document/exact-json.ts'
+import { parseExact } from '../../../../../node/document/exact-json.ts'
 import { checkVector } from '../../../../../node/query/request/vector-check.ts'
 import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
-import { parseVectorForm } from '../../../../../node/query/request/vector-form.ts'
+import { parseVector } from '../../../../../node/embedding/vector-forms.ts'
 
 const parse = (text: string) => parseQueryRequest(parseExact(text))
-const base64Of = (numbers: Float32Array | Uint32Array): string =>
-  Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('base64')
 const textOf = (more: string) => parse(`{"reranker":{"provider":"p"${more}}`).reranker?.text
-const packed = base64Of(Float32Array.of(0.5, -2))
 
 describe('the vectors of a query', () => {
   it('have all members read', () => {
@@ -87,10 +83,14 @@ describe('the vectors of a query', () => {
     '{"embedding_template":"x"}': 'embedding_template: needs semantic_search',
     '{"embeddings":{}}': 'embeddings: must have a vector for at least one index',
     '{"embeddings":[1]}': 'embeddings: must be an object',
-    '{"embeddings":{"v":[1,"2"]}}': 'embeddings.v[1]: must be a number',
-    '{"embeddings":{"v":[1e300]}}': 'embeddings.v[0]: must be finite',
+    '{"embeddings":{"v":[1,"2"]}}': 'embeddings.v[1] must be a number',
+    '{"embeddings":{"v":[1e300]}}': 'embeddings.v[0] must be a finite number',
     '{"embeddings":{"v":[]}}': 'embeddings.v: must have at least one number',
-    '{"embeddings":{"v":7}}': 'embeddings.v: must be an array of numbers, base64',
+    '{"embeddings":{"v":7}}': 'embeddings.v must be an array of numbers, base64',
+    [`{"embeddings":{"v":[${'1,'.repeat(16_384)}1]}}`]: 'embeddings.v: may have at most 16384',
+    [`{"embeddings":{"v":"${Buffer.alloc(65_540).toString('base64')}"}}`]: 'embeddings.v: may have',
+    [`{"embeddings":{"v":{"indices":[${'1,'.repeat(16_384)}1],"values":[1]}}}`]:
+      'embeddings.v: may have at most 16384',
     '{"search_effort":0.5}': 'search_effort: needs semantic_search, embeddings or similar_to',
     '{"distance_under":1}': 'distance_under: needs semantic_search',
     '{"semantic_search":"a","search_effort":1.1}': 'search_effort: must be from 0 to 1',
@@ -117,7 +117,7 @@ describe('the vectors of a query', () => {
     '{"indexes":[]}': 'indexes: must be an array of at least one index name',
   }
   for (const [text, message] of Object.entries(refused)) {
-    it(`are refused as ${text}`, () => {
+    it(`are refused as ${text.slice(0, 80)}`, () => {
       expect(() => parse(text))
         .to.throw(message)
         .with.property('code', 'INVALID_ARGUMENT')
@@ -125,67 +125,8 @@ describe('the vectors of a query', () => {
   }
 })
 
-describe('parseVectorForm', () => {
-  const sparse = { kind: 'sparse', terms: Uint32Array.of(7, 4_294_967_295) } as const
-  const forms: Readonly<Record<string, readonly [JsonValue, unknown]>> = {
-    numbers: [[0.5, -2], { kind: 'dense', vector: Float32Array.of(0.5, -2) }],
-    base64: [packed, { kind: 'dense', vector: Float32Array.of(0.5, -2) }],
-    'base64 without padding': [
-      packed.replaceAll('=', ''),
-      { kind: 'dense', vector: Float32Array.of(0.5, -2) },
-    ],
-    'terms and weights': [
-      { indices: [7, 4_294_967_295], values: [1, 0.25] },
-      { ...sparse, weights: Float32Array.of(1, 0.25) },
-    ],
-    'packed terms and weights': [
-      { packed_indices: base64Of(sparse.terms), packed_values: packed },
-      { ...sparse, weights: Float32Array.of(0.5, -2) },
-    ],
-  }
-  for (const [name, [value, expected]] of Object.entries(forms)) {
-    it(`reads ${name}`, () => {
-      expect(parseVectorForm(value, 'v')).to.deep.equal(expected)
-    })
-  }
-
-  it('reads the same vector in both dense forms', () => {
-    const numbers = fc.array(fc.float({ noNaN: true, noDefaultInfinity: true }), { minLength: 1 })
-    fc.assert(
-      fc.property(numbers, (list) => {
-        const floats = Float32Array.from(list)
-        expect(parseVectorForm(base64Of(floats), 'v')).to.deep.equal(parseVectorForm(list, 'v'))
-      }),
-    )
-  })
-
-  const refused: Readonly<Record<string, readonly [JsonValue, string]>> = {
-    'a word': ['seas', 'v: has 3 bytes'],
-    'text that is no base64': ['a-_b', 'v: must be base64'],
-    'half a number': [Buffer.alloc(6).toString('base64'), 'v: has 6 bytes, which are no whole'],
-    'no bytes': ['', 'v: must have at least one number'],
-    'NaN in base64': [base64Of(Float32Array.of(1, NaN)), 'v[1]: must be finite'],
-    'infinity in base64': [base64Of(Float32Array.of(-Infinity)), 'v[0]: must be finite'],
-    'an empty object': [{}, 'v: must be an array of numbers'],
-    'terms without weights': [{ indices: [1] }, 'v: must be an array'],
-    'a mixed form': [{ indices: [1], packed_values: packed }, 'v: must be an array'],
-    'more terms than weights': [{ indices: [1, 2], values: [1] }, 'v: has 2 terms and 1 weights'],
-    'a negative term': [{ indices: [-1], values: [1] }, 'v.indices[0]: must be an integer'],
-    'a weight that is a word': [{ indices: [1], values: ['x'] }, 'v.values[0]: must be a number'],
-    'terms that are no list': [{ indices: 1, values: [1] }, 'v.indices: must be an array'],
-    'too many numbers': [Array.from({ length: 16_385 }, () => 0), 'v: may have at most 16384'],
-  }
-  for (const [name, [value, message]] of Object.entries(refused)) {
-    it(`refuses ${name}`, () => {
-      expect(() => parseVectorForm(value, 'v'))
-        .to.throw(message)
-        .with.property('code', 'INVALID_ARGUMENT')
-    })
-  }
-})
-
 describe('checkVector', () => {
-  const zeros = parseVectorForm([0, 0], 'v')
+  const zeros = parseVector([0, 0], 'v')
   const space = { dimension: 2, metric: 'l2_squared' } as const
 
   it('takes a vector that fits, and zeros where directions do not count', () => {
@@ -193,7 +134,7 @@ describe('checkVector', () => {
   })
 
   it('refuses another dimension, zeros under cosine, and sparse vectors', () => {
-    const sparse = parseVectorForm({ indices: [1], values: [1] }, 'v')
+    const sparse = parseVector({ indices: [1], values: [1] }, 'v')
 
     expect(() => checkVector(zeros, { ...space, dimension: 3 }, 'v')).to.throw(
       'v: has 2 numbers, and the vectors of the index have 3',

@@ -22,8 +22,8 @@ import { FIRST_PAGE } from '../../../../../node/replication/snapshot/snapshot-me
 
 const WAIT_MS = 60_000
 const INDEXES = [
-  { kind: 'text', name: 'words', memOnly: false },
-  { kind: 'text', name: 'fleeting', memOnly: true },
+  { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false },
+  { id: '0123456789abcdef', kind: 'text', name: 'fleeting', memOnly: true },
 ] as const
 const never = new AbortController().signal
 

@@ -242,7 +242,7 @@ describe('a text index of a shard', () => {
 
   it('is built again in memory when its worker dies', async () => {
     await using text = await TextShard.open({
-      indexes: [{ kind: 'text', name: 'words', memOnly: true }],
+      indexes: [{ id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: true }],
     })
     await text.write(textOp('a', 'tide'))
     await text.caughtUp()
@@ -340,7 +340,7 @@ describe('a text index of a shard', () => {
 
   it('leaves the disk when it is dropped', async () => {
     await using text = await TextShard.open({
-      indexes: [WORDS, { kind: 'text', name: 'more', memOnly: false }],
+      indexes: [WORDS, { id: '0123456789abcdef', kind: 'text', name: 'more', memOnly: false }],
     })
     await text.find('nothing', 'more')
 

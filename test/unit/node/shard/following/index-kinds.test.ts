@@ -15,7 +15,12 @@ import {
 } from '../../../../support/worlds/text-shard.ts'
 
 const ENTRY = new URL('../../../../support/fakes/exact-index-worker.ts', import.meta.url)
-const EXACT: IndexDefinition = { kind: 'exact', name: 'values', memOnly: false }
+const EXACT: IndexDefinition = {
+  id: '0123456789abcdef',
+  kind: 'exact',
+  name: 'values',
+  memOnly: false,
+}
 
 function openPool() {
   return openTestPool({ kinds: { ...INDEX_KINDS, exact: EXACT_KIND }, entry: ENTRY })

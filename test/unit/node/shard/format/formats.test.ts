@@ -24,6 +24,8 @@ import {
   decodeFieldPage,
   encodeFieldPage,
 } from '../../../../../node/coordinator/tables/table-fields-codec.ts'
+import { readEmbeddingsSettings } from '../../../../../node/embedding/settings.ts'
+import { NO_INDEX_ID } from '../../../../../node/index/host/index-definition.ts'
 import type { TableField } from '../../../../../node/schema/table-field.ts'
 import {
   checkRecord,
@@ -42,6 +44,7 @@ import {
   type IntentOp,
 } from '../../../../../node/shard/format/intent-codec.ts'
 import {
+  artifactKey,
   COLLECTED_KEY,
   documentKey,
   expiryKey,
@@ -80,12 +83,19 @@ const json = Buffer.from('{"n":1}')
 const key = Buffer.from('a\0b')
 const expiresAtMs = 1_900_000_000_123
 
+const artifacts = [
+  { index: '0123456789abcdef', artifact: Buffer.from('artifact') },
+  { index: 'fedcba9876543210', artifact: undefined },
+]
+
 const intentOf = (op: IntentOp) => ({ transactionId, anchor, commitAtLeast: version, op })
 const PUT = { kind: 'put', json, ttlGeneration: 3 } as const
 const intents: Readonly<Record<string, IntentOp>> = {
   'intent: put': { ...PUT, expiry: { kind: 'none' } },
   'intent: put, expires at': { ...PUT, expiry: { kind: 'at', ms: expiresAtMs } },
   'intent: put, expires after': { ...PUT, expiry: { kind: 'after-write', durationMs: 60_000 } },
+  'intent: put, with artifacts': { ...PUT, expiry: { kind: 'none' }, artifacts },
+  'intent: artifacts': { kind: 'artifacts', artifacts },
   'intent: delete': { kind: 'delete' },
   'intent: lock': { kind: 'lock' },
 }
@@ -98,9 +108,10 @@ const entries: Readonly<Record<string, LogEntry>> = {
     stamp: timestampOf(version + 9n),
     version,
     touches: [
-      { key, deleted: false, previous: undefined },
-      { key, deleted: true, previous: timestampOf(5n) },
-      { key, deleted: false, previous: timestampOf(5n) },
+      { key, changed: 'document', deleted: false, previous: undefined },
+      { key, changed: 'both', deleted: true, previous: timestampOf(5n) },
+      { key, changed: 'both', deleted: false, previous: timestampOf(5n) },
+      { key, changed: 'artifacts', deleted: false, previous: undefined },
     ],
   },
   ...Object.fromEntries(
@@ -126,10 +137,28 @@ const table: TableRecord = {
   description: 'what we read',
   schema: undefined,
   ttlGeneration: 1,
-  indexes: [{ kind: 'text', name: 'notes', memOnly: true }],
+  indexes: [
+    { id: '0123456789abcdef', kind: 'text', name: 'notes', memOnly: true },
+    {
+      id: 'fedcba9876543210',
+      kind: 'vectors',
+      name: 'vec',
+      memOnly: false,
+      settings: readEmbeddingsSettings({
+        external: true,
+        sparse: false,
+        dimension: 3,
+        metric: 'cosine',
+        engine: 'usearch',
+        quantization: 'f16',
+      }),
+    },
+  ],
   hasBuiltInIndex: true,
   replication: undefined,
 }
+
+const formerIndexes = [{ id: NO_INDEX_ID, kind: 'text', name: 'notes', memOnly: true }]
 
 const firstShard: ShardRecord = {
   id: parseShardId('0000000000000001'),
@@ -154,6 +183,7 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'key: intent': intentKey(key, transactionId),
   'key: transaction': transactionKey(key, transactionId),
   'key: expiry': expiryKey(expiresAtMs, key),
+  'key: artifact': artifactKey('0123456789abcdef', key),
   'key: finished': finishedKey(transactionId),
   'key: collected mark': COLLECTED_KEY,
   'record: document': encodeRecord(
@@ -187,6 +217,7 @@ const manyTouches: LogEntry = {
   version,
   touches: countTo(20_000).map((n) => ({
     key: Buffer.from(`key ${n}`),
+    changed: 'document',
     deleted: n % 2 === 0,
     previous: n % 3 === 0 ? version : undefined,
   })),
@@ -222,7 +253,7 @@ function stored(name: string): Buffer {
 
 describe('the disk formats of a shard', () => {
   it('have golden bytes for each kind of key and value, and for no other', () => {
-    const written = Object.keys(golden).filter((name) => !name.startsWith('format 1: '))
+    const written = Object.keys(golden).filter((name) => !/^(format 1|without ids): /.test(name))
 
     expect(written).to.have.members(Object.keys(encoded))
   })
@@ -291,6 +322,16 @@ describe('the disk formats of a shard', () => {
     })
   }
 
+  it('read a log entry of format 1, whose touches are of documents', () => {
+    const { touches } = decodeLogEntry(stored('format 1: log entry: touches'))
+
+    expect(touches).to.deep.equal([
+      { key, changed: 'document', deleted: false, previous: undefined },
+      { key, changed: 'document', deleted: true, previous: timestampOf(5n) },
+      { key, changed: 'document', deleted: false, previous: timestampOf(5n) },
+    ])
+  })
+
   for (const [state, status] of Object.entries(statuses)) {
     it(`read a ${state} transaction record of an earlier version`, () => {
       const record = decodeTransactionRecord(stored(`transaction record: ${state}`))
@@ -320,7 +361,13 @@ describe('the disk formats of a shard', () => {
 
     const read = decodeStored(stored('format 1: table record'))
 
-    expect(read).to.deep.equal({ record: table, shards })
+    expect(read).to.deep.equal({ record: { ...table, indexes: formerIndexes }, shards })
+  })
+
+  it('read a table record whose indexes have no ids', () => {
+    const { record } = decodeStored(stored('without ids: table record'))
+
+    expect(record).to.deep.equal({ ...table, indexes: formerIndexes })
   })
 
   it('read shard records of an earlier version', () => {

@@ -14,7 +14,7 @@ import { TextIndex } from '../../../../../../node/index/text/engine/text-index.t
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
 import { ViewReader } from '../../../../../../node/index/text/engine/view-reader.ts'
 import type { IndexableDocument } from '../../../../../../node/index/text/indexable-document.ts'
-import type { OrdinalSet } from '../../../../../../node/index/text/matching/ordinal-set.ts'
+import type { OrdinalSet } from '../../../../../../node/index/host/ordinal-set.ts'
 import type { SearchHit, SearchResult } from '../../../../../../node/index/text/matching/search.ts'
 import type { Selection } from '../../../../../../node/index/text/matching/select.ts'
 import type { ViewAnswer, ViewQuestion } from '../../../../../support/fakes/text-view-worker.ts'

@@ -84,7 +84,7 @@ describe('the steps of a text index', () => {
       expect(json.length).to.be.at.most(DOCUMENT_BYTES_MAX)
       const held = TextEngine.open(
         {
-          definition: { kind: 'text', name: 'words', memOnly: false },
+          definition: { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false },
           directory: path.join(directory, 'index'),
           source: { kind: 'given', schema: undefined },
           fields: [],

@@ -214,7 +214,7 @@ class World implements Disposable {
   constructor(directory: string, dividedCostMin = 0) {
     const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 22 }
     this.family = openTextFamily(parts, { dividedCostMin })
-    const definition = { kind: 'text', name: 'words', memOnly: false }
+    const definition = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false }
     const source = { kind: 'given', schema: undefined } as const
     const opened = runAtOnce(this.family.open({ definition, directory, source, fields: [] }))
     if (opened.kind !== 'open') throw new TypeError(opened.outdated.reason)

@@ -6,7 +6,7 @@ import { packBatch } from '../../../../../../node/index/host/document-batch.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
 
 const OPENING = {
-  definition: { kind: 'text', name: 'words', memOnly: true },
+  definition: { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: true },
   directory: undefined,
   source: { kind: 'given', schema: undefined },
   fields: [],

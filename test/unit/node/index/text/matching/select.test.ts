@@ -14,7 +14,7 @@ import {
   ORDINAL_LIST_END,
   OrdinalGatherer,
   type OrdinalSet,
-} from '../../../../../../node/index/text/matching/ordinal-set.ts'
+} from '../../../../../../node/index/host/ordinal-set.ts'
 import type { MatchRequest } from '../../../../../../node/index/text/matching/segment-search.ts'
 import { NaiveTextIndex } from '../../../../../support/fakes/naive-text-index.ts'
 import { TextGenerator } from '../../../../../support/loads/text-generator.ts'

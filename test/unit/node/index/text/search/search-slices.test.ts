@@ -22,7 +22,7 @@ import type { JsonObject, JsonValue } from '../../../../../../node/document/exac
 import { parseTableSchema, type TableSchema } from '../../../../../../node/schema/table-schema.ts'
 import { EVERYTHING, MemoryTextIndex } from '../../../../../support/worlds/memory-text-index.ts'
 
-const WORDS_INDEX = { kind: 'text', name: 'words', memOnly: false } as const
+const WORDS_INDEX = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false } as const
 const WORDS = 6000
 const words = (count: number, tail = '') =>
   Array.from({ length: count }, (_, i) => `w${(i * 7919 + 1e6).toString(36)}${tail}`).join(' ')

@@ -1,7 +1,7 @@
 // A set of ordinals that one index passes to another. Few ordinals are a sorted list. Many are a
 // bitmap over the range in use, because ordinals of deleted documents are not used again.
 
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
 
 /** A set with this number of members or more is a bitmap. */
 export const ORDINAL_LIST_END = 4096

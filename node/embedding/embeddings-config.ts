@@ -1,0 +1,154 @@
+// The configuration of an embeddings index, as clients write it and as answers show it.
+
+import { ServiceError } from '../../lib/errors.ts'
+import {
+  DIMENSION_MAX,
+  isDimension,
+  METRICS,
+  QUANTIZATIONS,
+  readEmbeddingsSettings,
+  VECTOR_ENGINES,
+  type EmbeddingsSettings,
+} from './settings.ts'
+
+/** The members of a configuration beside those that every kind of index has. */
+export type ConfigMembers = Readonly<Record<string, unknown>>
+
+const CHUNK_SIZE_MIN = 64
+/** What is computed by the server: an external index has none of it. */
+const MANAGED_MEMBERS = ['field', 'template', 'embedder', 'summarizer', 'chunker'] as const
+const DENSE_MEMBERS = ['dimension', 'distance_metric', 'engine', 'quantization'] as const
+const SPARSE_MEMBERS = ['top_k', 'min_weight', 'chunk_size'] as const
+
+type Check = (value: unknown) => string | undefined
+
+/** By member, what is wrong with its value. */
+const CHECKS: ReadonlyMap<string, Check> = new Map([
+  ['external', isBoolean],
+  ['sparse', isBoolean],
+  ['dimension', (value) => must(isDimension(value), `an integer from 1 to ${DIMENSION_MAX}`)],
+  ['field', isText],
+  ['template', isText],
+  ['distance_metric', oneOf(METRICS)],
+  ['engine', oneOf(VECTOR_ENGINES)],
+  ['quantization', oneOf(QUANTIZATIONS)],
+  ['embedder', isObject],
+  ['summarizer', isObject],
+  ['chunker', isObject],
+  ['top_k', atLeast(1)],
+  ['min_weight', (value) => must(isNumber(value) && value >= 0, 'a number, at least 0')],
+  ['chunk_size', atLeast(CHUNK_SIZE_MIN)],
+])
+
+/**
+ * Checks a configuration. `where` names the index in messages. INVALID_ARGUMENT names the first member
+ * that does not fit.
+ */
+export function parseEmbeddingsConfig(members: ConfigMembers, where: string): EmbeddingsSettings {
+  for (const [name, value] of Object.entries(members)) checkMember(name, value, where)
+  const { external = false, sparse = false } = members
+  refuseOthers(members, sparse === true ? DENSE_MEMBERS : SPARSE_MEMBERS, (name) =>
+    invalid(
+      where,
+      `${name} is a setting of ${sparse === true ? 'dense' : 'sparse'} vectors; leave it out`,
+    ),
+  )
+  if (external === true) return parseExternal(members, where)
+  throw invalid(
+    where,
+    'vectors that the store computes are not available yet; set external to true and write them in _embeddings',
+  )
+}
+
+/** The configuration that makes these settings, with all defaults. */
+export function showEmbeddingsConfig(settings: unknown): ConfigMembers {
+  const read = readEmbeddingsSettings(settings)
+  if (read.sparse) return { external: true, sparse: true }
+  const { dimension, metric, engine, quantization } = read
+  return { external: true, dimension, distance_metric: metric, engine, quantization }
+}
+
+function checkMember(name: string, value: unknown, where: string): void {
+  const check = CHECKS.get(name)
+  if (check === undefined) {
+    throw invalid(
+      where,
+      `"${name.slice(0, 128)}" is not a setting of an embeddings index; leave it out`,
+    )
+  }
+  const problem = check(value)
+  if (problem !== undefined) throw invalid(where, `${name} must be ${problem}`)
+}
+
+function parseExternal(members: ConfigMembers, where: string): EmbeddingsSettings {
+  refuseOthers(members, MANAGED_MEMBERS, (name) =>
+    invalid(
+      where,
+      `${name} is for vectors that the store computes; leave it out, or leave external out`,
+    ),
+  )
+  if (members['sparse'] === true) {
+    throw invalid(where, 'sparse vectors cannot be searched yet; leave sparse out')
+  }
+  const { dimension, distance_metric, engine = 'usearch', quantization = 'f16' } = members
+  if (dimension === undefined) {
+    throw invalid(where, 'dimension is missing; give the count of numbers in each vector')
+  }
+  const metric = distance_metric ?? 'l2_squared'
+  return readEmbeddingsSettings({
+    external: true,
+    sparse: false,
+    dimension,
+    metric,
+    engine,
+    quantization,
+  })
+}
+
+function refuseOthers(
+  members: ConfigMembers,
+  names: readonly string[],
+  refusalOf: (name: string) => ServiceError,
+): void {
+  const found = names.find((name) => members[name] !== undefined)
+  if (found !== undefined) throw refusalOf(found)
+}
+
+function isBoolean(value: unknown): string | undefined {
+  return must(typeof value === 'boolean', 'true or false')
+}
+
+function isText(value: unknown): string | undefined {
+  return must(typeof value === 'string' && value !== '', 'a string that is not empty')
+}
+
+function isObject(value: unknown): string | undefined {
+  const isOne = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return must(isOne, 'an object')
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}
+
+function atLeast(min: number): Check {
+  return (value) =>
+    must(isNumber(value) && Number.isInteger(value) && value >= min, `an integer, at least ${min}`)
+}
+
+function oneOf(known: readonly string[]): Check {
+  return (value) =>
+    must(
+      known.some((one) => one === value),
+      known.join(', '),
+    )
+}
+
+/** What a value had to be, when it is something else. */
+function must(isRight: boolean, wanted: string): string | undefined {
+  return isRight ? undefined : wanted
+}
+
+function invalid(where: string, problem: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', `${where}: ${problem}`)
+}

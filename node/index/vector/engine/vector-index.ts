@@ -1,0 +1,378 @@
+// An index of vectors: a tail in memory that takes writes, and segments that do not change.
+//
+//   apply ──► tail ──(full, or flush)──► frozen ──(flushing)──► segment ─┐
+//                                                   segments ──(merging)─┴─► segment
+//
+// Invariants:
+//   VI1  A key is live in at most one part.
+//   VI2  The manifest names exactly the documents that were live at its checkpoint: deletions that came later
+//        are in memory only, and a merge keeps what was deleted after the checkpoint.
+//   VI3  Searches and writes see no difference between before and after a flush or a merge.
+//   VI4  No merge ends while a flush is under way.
+//
+// Everything long is in steps; searches take a snapshot and may come between any two of them.
+
+import { must } from '../../../../lib/assert.ts'
+import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { DenseIndexSettings } from '../../../embedding/settings.ts'
+import type { OrdinalSet } from '../../host/ordinal-set.ts'
+import type { GraphLibrary } from '../graph/vector-graph.ts'
+import type { BlockBuffer } from '../segment/row-vectors.ts'
+import type { SegmentInput } from '../segment/segment-writer.ts'
+import { DeletedDocuments, hasDocument } from '../segment/deleted-documents.ts'
+import { LiveOrdinals } from './live-ordinals.ts'
+import type { Manifest, ManifestSegment } from './manifest.ts'
+import { chooseMerge, type MergePolicy } from './merge-policy.ts'
+import { SegmentStore, type WrittenSegment } from './segment-store.ts'
+import {
+  markCheckpoint,
+  newPart,
+  partOf,
+  viewOf,
+  type FormerPart,
+  type LiveDocuments,
+  type PartView,
+  type VectorPart,
+} from './vector-part.ts'
+import { VectorTail, type VectorDocument } from './vector-tail.ts'
+
+/** The numbers of an index; a test passes small ones. */
+export interface VectorIndexLimits {
+  /** A tail of more bytes is flushed. */
+  readonly tailBytesMax: number
+  /** A tail of more rows is flushed: searches compare with each of them. */
+  readonly tailRowsMax: number
+  readonly mergePolicy: MergePolicy
+}
+
+export const defaultVectorIndexLimits: VectorIndexLimits = {
+  tailBytesMax: 16 * 2 ** 20,
+  tailRowsMax: 8192,
+  mergePolicy: {
+    graphRowsMin: 4096,
+    segmentsPerTier: 6,
+    rowsMax: 250_000,
+    deletedRatioMax: 0.2,
+  },
+}
+
+/** What an index is opened with. */
+export interface VectorIndexOptions {
+  /** Undefined: in memory only. */
+  readonly directory: string | undefined
+  readonly settings: DenseIndexSettings
+  /** Undefined: vectors are compared one by one. */
+  readonly library: GraphLibrary | undefined
+  readonly buffer: BlockBuffer
+  readonly limits?: VectorIndexLimits
+}
+
+/** The figures of an index. Documents that expired still count. */
+export interface VectorIndexStats {
+  readonly documents: number
+  readonly bytesOnDisk: number
+  readonly bytesInMemory: number
+}
+
+/** What a search looks at; `release` is called once. */
+export interface VectorSnapshot {
+  readonly parts: readonly PartView[]
+  /** How many live documents there are: those of the filter, or all. */
+  readonly liveCount: number
+  release(): void
+}
+
+interface TailPart extends LiveDocuments {
+  readonly rows: VectorTail
+}
+
+/**
+ * The vectors of one shard, written and searched by one thread. A crash loses what came after `checkpoint`,
+ * and the caller applies it again.
+ */
+export class VectorIndex {
+  readonly #settings: DenseIndexSettings
+  readonly #library: GraphLibrary | undefined
+  readonly #limits: VectorIndexLimits
+  readonly #store: SegmentStore
+  readonly #ordinals = new LiveOrdinals()
+  #parts: VectorPart[] = []
+  #tail: TailPart
+  #frozen: TailPart | undefined
+  #sequence = 0
+  #checkpoint = 0
+  #nextId = 1
+  #isClosed = false
+  #flushing: Sliced<void> | undefined
+  #merging: Sliced<void> | undefined
+
+  /** CORRUPTION if a file is missing or damaged, or the index has other settings: build it again. */
+  static *open(options: VectorIndexOptions): Sliced<VectorIndex> {
+    const index = new VectorIndex(options)
+    const manifest = index.#store.readManifest()
+    if (manifest === undefined) index.#writeManifest()
+    else yield* index.#restore(manifest)
+    return index
+  }
+
+  private constructor(options: VectorIndexOptions) {
+    this.#settings = options.settings
+    this.#library = options.library
+    this.#limits = options.limits ?? defaultVectorIndexLimits
+    this.#store = new SegmentStore(options)
+    this.#tail = this.#newTail()
+  }
+
+  get checkpoint(): number {
+    return this.#checkpoint
+  }
+
+  get unflushedBytes(): number {
+    return this.#tail.rows.bytesInMemory + (this.#frozen?.rows.bytesInMemory ?? 0)
+  }
+
+  get isFlushing(): boolean {
+    return this.#flushing !== undefined
+  }
+
+  /** Whether the tail is full while the one before is still being flushed: writers do that work then. */
+  get isFull(): boolean {
+    return this.isFlushing && this.#isTailFull
+  }
+
+  /** The sequence that all changes up to now are of. */
+  setSequence(sequence: number): void {
+    this.#assertOpen()
+    this.#sequence = sequence
+    if (this.#isTailFull) this.beginFlush()
+  }
+
+  /** In one step: the document is found from then on, and the one that it replaces no longer. */
+  put(document: VectorDocument): void {
+    this.delete(document.key)
+    this.#tail.rows.add(document)
+    this.#ordinals.add(document.ordinal)
+  }
+
+  delete(key: Uint8Array): void {
+    this.#assertOpen()
+    for (const { rows, deleted } of this.#lives()) {
+      const doc = rows.docOf(key)
+      if (doc < 0 || !deleted.add(doc)) continue
+      this.#ordinals.delete(rows.ordinalOf(doc))
+      return
+    }
+  }
+
+  /** What was applied becomes the checkpoint, as `maintain` is driven, until not `isFlushing`. */
+  beginFlush(): void {
+    if (this.isFlushing || this.#isClosed) return
+    if (this.#checkpoint === this.#sequence && this.#tail.rows.docCount === 0) return
+    this.#flushing = this.#flush()
+    this.#flushing.next()
+  }
+
+  /** One step of a flush or a merge; answers whether there is more to do. */
+  maintain(): boolean {
+    if (this.#isClosed) return false
+    const work = this.#flushing ?? this.#nextMerge()
+    if (work === undefined) return false
+    if (work.next().done === true) {
+      if (work === this.#flushing) this.#flushing = undefined
+      else this.#merging = undefined
+    }
+    return this.#flushing !== undefined || this.#nextMerge() !== undefined
+  }
+
+  snapshot(filter: OrdinalSet | undefined): VectorSnapshot {
+    this.#assertOpen()
+    const segments = this.#parts.map(({ rows }) => rows)
+    for (const segment of segments) segment.retain()
+    const sealed = this.#parts.map((part) => viewOf(part, part.rows))
+    const tails = [this.#frozen, this.#tail].filter((part) => part !== undefined)
+    const parts = [...sealed, ...tails.map((part) => viewOf(part))]
+    return {
+      parts: parts.filter(({ liveCount }) => liveCount > 0),
+      liveCount: filter === undefined ? this.#liveCount() : this.#ordinals.countOf(filter),
+      release() {
+        for (const segment of segments) segment.close()
+      },
+    }
+  }
+
+  /** Links the files of the checkpoint into a directory on the same disk. */
+  linkFiles(directory: string): void {
+    this.#store.link(directory)
+  }
+
+  stats(): VectorIndexStats {
+    const sum = (valueOf: (part: VectorPart) => number): number =>
+      this.#parts.reduce((total, part) => total + valueOf(part), 0)
+    const sealed = sum(({ rows, deleted }) => rows.bytesInMemory + deleted.bytesInMemory)
+    return {
+      documents: this.#liveCount(),
+      bytesOnDisk: sum(({ rows }) => rows.bytesOnDisk),
+      bytesInMemory: sealed + this.unflushedBytes + this.#ordinals.bytesInMemory,
+    }
+  }
+
+  /** Closes the files without a flush. */
+  close(): void {
+    this.#isClosed = true
+    this.#flushing?.return()
+    this.#merging?.return()
+    this.#flushing = undefined
+    this.#merging = undefined
+    for (const { rows } of this.#parts) rows.close()
+    this.#parts = []
+  }
+
+  /** A change may be under way when the index is given up. */
+  #assertOpen(): void {
+    if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the index of vectors was closed')
+  }
+
+  get #isTailFull(): boolean {
+    const { bytesInMemory, rowCount } = this.#tail.rows
+    return bytesInMemory >= this.#limits.tailBytesMax || rowCount >= this.#limits.tailRowsMax
+  }
+
+  #newTail(): TailPart {
+    return { rows: new VectorTail(this.#settings.dimension), deleted: new DeletedDocuments() }
+  }
+
+  /** The newest first. */
+  #lives(): readonly LiveDocuments[] {
+    const frozen = this.#frozen === undefined ? [] : [this.#frozen]
+    return [this.#tail, ...frozen, ...this.#parts]
+  }
+
+  #liveCount(): number {
+    return this.#lives().reduce((sum, { rows, deleted }) => sum + rows.docCount - deleted.count, 0)
+  }
+
+  *#restore(manifest: Manifest): Sliced<void> {
+    try {
+      for (const listed of manifest.segments) {
+        const deleted = yield* this.#store.readDeleted(listed)
+        const part = newPart(yield* this.#store.open(listed), listed, deleted)
+        this.#parts.push(part)
+        yield* this.#learnOrdinals(part)
+      }
+    } catch (error) {
+      this.close()
+      throw error
+    }
+    this.#nextId = manifest.nextId
+    this.#checkpoint = manifest.checkpoint
+    this.#sequence = manifest.checkpoint
+    this.#store.removeUnlisted(manifest.segments)
+  }
+
+  *#learnOrdinals({ rows, checkpointed }: VectorPart): Sliced<void> {
+    for (let doc = 0; doc < rows.docCount; doc += 1) {
+      if (!hasDocument(checkpointed, doc)) this.#ordinals.add(rows.ordinalOf(doc))
+      if (doc % LEARNT_PER_STEP === 0) yield
+    }
+  }
+
+  /** The state at the first step becomes the checkpoint at the last. */
+  *#flush(): Sliced<void> {
+    const frozen = this.#tail
+    const sequence = this.#sequence
+    const inputs = [{ rows: frozen.rows, without: frozen.deleted.view() }]
+    const marks = this.#parts.map((part) => {
+      return { part, bits: part.deleted.view(), count: part.deleted.count }
+    })
+    this.#frozen = frozen
+    this.#tail = this.#newTail()
+    yield
+    const written = yield* this.#write(inputs)
+    // VI4: the parts are those of the first step.
+    for (const { part, bits, count } of marks) markCheckpoint(part, bits, count)
+    this.#frozen = undefined
+    if (written !== undefined) this.#add(written, [{ ...frozen, checkpointed: undefined }])
+    this.#checkpoint = sequence
+    this.#commit()
+  }
+
+  #nextMerge(): Sliced<void> | undefined {
+    if (this.#merging !== undefined) return this.#merging
+    const sizes = this.#parts.map(({ rows, checkpointedCount }) => {
+      const { id, rowCount, docCount } = rows
+      return { id, rowCount, docCount, deletedCount: checkpointedCount }
+    })
+    const chosen = chooseMerge(sizes, this.#limits.mergePolicy)
+    if (chosen === undefined) return undefined
+    this.#merging = this.#merge(this.#parts.filter(({ rows }) => chosen.includes(rows.id)))
+    return this.#merging
+  }
+
+  *#merge(inputs: readonly VectorPart[]): Sliced<void> {
+    const written = yield* this.#write(
+      inputs.map(({ rows, checkpointed }) => ({ rows, without: checkpointed })),
+    )
+    this.#parts = this.#parts.filter((part) => !inputs.includes(part))
+    if (written !== undefined) this.#add(written, inputs)
+    this.#commit()
+    for (const { rows, listed } of inputs) {
+      rows.close()
+      this.#store.remove(rows.id)
+      if (listed.deleted !== undefined) this.#store.removeDeleted(rows.id, listed.deleted)
+    }
+  }
+
+  #add(
+    { segment, listed, numbers }: WrittenSegment,
+    inputs: readonly Omit<FormerPart, 'numbers'>[],
+  ): void {
+    const former = inputs.map(({ deleted, checkpointed }, i) => {
+      return { numbers: must(numbers[i], 'numbers'), deleted, checkpointed }
+    })
+    this.#parts.push(partOf(segment, listed, former))
+  }
+
+  *#write(inputs: readonly SegmentInput[]): Sliced<WrittenSegment | undefined> {
+    const id = this.#nextId
+    this.#nextId += 1
+    let written: WrittenSegment | undefined
+    try {
+      written = yield* this.#store.write(id, {
+        settings: this.#settings,
+        inputs,
+        library: this.#library,
+        graphRowsMin: this.#limits.mergePolicy.graphRowsMin,
+      })
+      return written
+    } finally {
+      if (written === undefined) this.#store.remove(id)
+    }
+  }
+
+  /** Writes deletions up to the checkpoint, and then the manifest. */
+  #commit(): void {
+    const obsolete: Required<Pick<ManifestSegment, 'id' | 'deleted'>>[] = []
+    for (const part of this.#parts) {
+      if (!part.isUnlisted) continue
+      const { id, deleted } = part.listed
+      if (deleted !== undefined) obsolete.push({ id, deleted })
+      const generation = (deleted?.generation ?? 0) + 1
+      const file = this.#store.writeDeleted(id, generation, part.checkpointed)
+      if (file !== undefined) part.listed = { ...part.listed, deleted: file }
+      part.isUnlisted = false
+    }
+    this.#writeManifest()
+    for (const { id, deleted } of obsolete) this.#store.removeDeleted(id, deleted)
+  }
+
+  #writeManifest(): void {
+    this.#store.writeManifest({
+      checkpoint: this.#checkpoint,
+      nextId: this.#nextId,
+      segments: this.#parts.map(({ listed }) => listed),
+    })
+  }
+}
+
+const LEARNT_PER_STEP = 4096

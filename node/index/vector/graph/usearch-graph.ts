@@ -1,0 +1,108 @@
+// Graphs of the library usearch.
+
+import { createRequire } from 'node:module'
+import type * as Usearch from 'usearch'
+import type { Quantization } from '../../../embedding/settings.ts'
+import { libraryError } from './library-error.ts'
+import type {
+  GraphHits,
+  GraphLibrary,
+  GraphShape,
+  GraphVector,
+  GrowingGraph,
+  VectorGraph,
+} from './vector-graph.ts'
+
+/** Neighbours of a row: the library's default, twice as many in the lowest layer. */
+const CONNECTIVITY = 16
+/** Candidates that are looked at for the neighbours of a new row. */
+const EXPANSION_ADD = 128
+/** The library takes the larger of this and the number of rows wanted: callers say how many they want. */
+const EXPANSION_SEARCH = 16
+/** The calling thread alone: the others of the process have work of their own. */
+const THREADS = 1
+/** Neighbours, level and key of a row, about. */
+const NODE_BYTES = 160
+
+/** The library's names of metrics and of kinds of numbers. */
+const METRICS = { l2_squared: 'L2sq', inner_product: 'IP', hamming: 'Hamming' } as const
+const SCALARS = { f32: 'F32', f16: 'F16', i8: 'I8', binary: 'B1' } as const
+
+const BITS: Readonly<Record<Quantization, number>> = { f32: 32, f16: 16, i8: 8, binary: 1 }
+
+export const USEARCH: GraphLibrary = {
+  grow: (shape, rowCount) => new GrowingUsearch(shape, rowCount),
+  view(shape, path) {
+    const index = newIndex(shape)
+    try {
+      index.view(path)
+    } catch (error) {
+      throw libraryError(error, 'a graph of vectors could not be mapped')
+    }
+    return new UsearchGraph(index, 0)
+  },
+}
+
+class UsearchGraph implements VectorGraph {
+  readonly bytesInMemory: number
+  readonly #index: Usearch.Index
+
+  constructor(index: Usearch.Index, bytesInMemory: number) {
+    this.#index = index
+    this.bytesInMemory = bytesInMemory
+  }
+
+  search(vector: GraphVector, count: number): GraphHits {
+    const { keys } = this.#index.search(vector, count, THREADS)
+    const rows = new Uint32Array(keys.length)
+    // Row numbers fill the lower half of a key alone.
+    const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2)
+    for (let i = 0; i < rows.length; i += 1) rows[i] = halves[i * 2] ?? 0
+    return { rows }
+  }
+}
+
+class GrowingUsearch implements GrowingGraph {
+  readonly #index: Usearch.Index
+  readonly #bytes: number
+
+  constructor(shape: GraphShape, rowCount: number) {
+    this.#index = newIndex(shape)
+    const vectorBytes = (shape.dimension * BITS[shape.quantization]) / 8
+    this.#bytes = rowCount * (vectorBytes + NODE_BYTES)
+  }
+
+  add(row: number, vector: GraphVector): void {
+    this.#index.add(BigInt(row), vector, THREADS)
+  }
+
+  save(path: string): void {
+    try {
+      this.#index.save(path)
+    } catch (error) {
+      throw libraryError(error, 'a graph of vectors could not be written')
+    }
+  }
+
+  finish(): VectorGraph {
+    return new UsearchGraph(this.#index, this.#bytes)
+  }
+}
+
+function newIndex({ dimension, metric, quantization }: GraphShape): Usearch.Index {
+  const { Index: IndexOf, MetricKind, ScalarKind } = loadUsearch()
+  return new IndexOf({
+    dimensions: dimension,
+    metric: MetricKind[METRICS[metric]],
+    quantization: ScalarKind[SCALARS[quantization]],
+    connectivity: CONNECTIVITY,
+    expansion_add: EXPANSION_ADD,
+    expansion_search: EXPANSION_SEARCH,
+    multi: false,
+  })
+}
+
+/** When the first graph is made or opened: most workers never have one. */
+function loadUsearch(): typeof Usearch {
+  return createRequire(import.meta.url)('usearch')
+}

@@ -1,0 +1,50 @@
+// The seam for libraries that search graphs of vectors.
+
+import type { Quantization } from '../../../embedding/settings.ts'
+
+/** By what a graph compares vectors. `hamming` is for bits: the signs of the numbers. */
+export type GraphMetric = 'l2_squared' | 'inner_product' | 'hamming'
+
+/** What a graph is made with. */
+export interface GraphShape {
+  readonly dimension: number
+  readonly metric: GraphMetric
+  readonly quantization: Quantization
+}
+
+/** Rows and how far they are from a query in the graph's own numbers, the nearest first. */
+export interface GraphHits {
+  readonly rows: Uint32Array
+}
+
+/** A finished graph. */
+export interface VectorGraph {
+  /** What it holds in memory; what is mapped from a file does not count. */
+  readonly bytesInMemory: number
+  /**
+   * The `count` rows nearest to a vector in the form of the graph's quantizer, about; fewer if the graph
+   * has fewer. The time grows with `count`, and so does what is found: it is the width of the search too.
+   */
+  search(vector: GraphVector, count: number): GraphHits
+}
+
+/** A vector as a quantizer made it: small integers for `i8`. */
+export type GraphVector = Float32Array | Int8Array
+
+/** A graph that grows in memory. One vector takes a millisecond or so; saving is one step, whatever the size. */
+export interface GrowingGraph {
+  /** Row numbers ascend from 0. */
+  add(row: number, vector: GraphVector): void
+  /** Writes it into a file that does not exist. */
+  save(path: string): void
+  /** From then on it does not grow. */
+  finish(): VectorGraph
+}
+
+/** One library. */
+export interface GraphLibrary {
+  /** `rowCount`: how many will be added. */
+  grow(shape: GraphShape, rowCount: number): GrowingGraph
+  /** Maps a file, whose sum was verified: a damaged file may end the process. */
+  view(shape: GraphShape, path: string): VectorGraph
+}

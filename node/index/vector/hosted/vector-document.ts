@@ -1,0 +1,68 @@
+import { isServiceError } from '../../../../lib/errors.ts'
+import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { decodeArtifact, type Artifact, type ArtifactRow } from '../../../embedding/artifact.ts'
+import type { DenseIndexSettings } from '../../../embedding/settings.ts'
+import type { DocumentChange } from '../../host/document-batch.ts'
+import type { VectorDocument } from '../engine/vector-tail.ts'
+
+/** What a change means for an index of vectors. */
+export type ReadChange =
+  | { readonly kind: 'document'; readonly document: VectorDocument }
+  /** Deleted, or without a vector. */
+  | { readonly kind: 'none' }
+  /** Its vectors cannot be compared with those of the index. */
+  | { readonly kind: 'unfit' }
+
+/** Numbers that are checked and copied in some tenths of a millisecond. */
+const NUMBERS_PER_STEP = 2 ** 17
+
+/**
+ * Reads the artifact in a change. The vectors are copies: a batch's buffer is not kept for some of its
+ * documents.
+ */
+export function* vectorDocumentOf(
+  { key, json: bytes, expiresAtMs, ordinal }: DocumentChange,
+  { dimension, metric }: DenseIndexSettings,
+): Sliced<ReadChange> {
+  if (bytes === undefined) return { kind: 'none' }
+  const artifact = readArtifact(bytes)
+  if (artifact === undefined) return { kind: 'unfit' }
+  if (artifact.kind !== 'dense' || artifact.rows.length === 0) return { kind: 'none' }
+  // It was made for a document that has been deleted since.
+  if (ordinal !== undefined && ordinal !== artifact.ordinal) return { kind: 'none' }
+  if (artifact.dimension !== dimension) return { kind: 'unfit' }
+  const { rows } = artifact
+  const vectors = new Float32Array(rows.length * dimension)
+  const meter = new StepMeter(NUMBERS_PER_STEP)
+  for (const [i, { vector }] of rows.entries()) {
+    if (!isComparable(vector, metric === 'cosine')) return { kind: 'unfit' }
+    vectors.set(vector, i * dimension)
+    if (meter.spend(dimension)) yield
+  }
+  const document = {
+    key: Uint8Array.from(key),
+    ordinal: artifact.ordinal,
+    expiresAtMs,
+    starts: rows.map(({ start }: ArtifactRow) => start),
+    ends: rows.map(({ end }: ArtifactRow) => end),
+    vectors,
+  }
+  return { kind: 'document', document }
+}
+
+/** Undefined for bytes that are none. The index itself is not damaged: building it again would not help. */
+function readArtifact(bytes: Uint8Array): Artifact | undefined {
+  try {
+    return decodeArtifact(bytes)
+  } catch (error) {
+    if (isServiceError(error)) return undefined
+    throw error
+  }
+}
+
+/** Finite, and with a direction if that is what counts. */
+function isComparable(vector: Float32Array, needsDirection: boolean): boolean {
+  let squares = 0
+  for (let i = 0; i < vector.length; i += 1) squares += (vector[i] ?? 0) ** 2
+  return Number.isFinite(squares) && (squares > 0 || !needsDirection)
+}

@@ -1,0 +1,65 @@
+// An answer on its way from a worker: columns of numbers. The receiver of a message reads all of it at once,
+// and thousands of objects would hold up its event loop.
+
+import { must } from '../../../../lib/assert.ts'
+import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import type { NearestAnswer, NearestHit, PackedNearest } from '../vector-search.ts'
+import type { NearestCandidate } from './nearest-documents.ts'
+
+/** Hits that are written or read in some tenths of a millisecond. */
+const HITS_PER_STEP = 512
+
+/** `found` in the order of the hits. */
+export function* packNearest(
+  found: readonly NearestCandidate[],
+  total: number,
+): Sliced<PackedNearest> {
+  const meter = new StepMeter(HITS_PER_STEP)
+  const count = found.length
+  const keyEnds = new Uint32Array(count)
+  let keyBytes = 0
+  for (const [i, { rows, doc }] of found.entries()) {
+    keyBytes += rows.keyOf(doc).length
+    keyEnds[i] = keyBytes
+    if (meter.spend(1)) yield
+  }
+  const packed = {
+    total,
+    keyEnds,
+    keys: new Uint8Array(keyBytes),
+    ordinals: new Uint32Array(count),
+    distances: new Float64Array(count),
+    rows: new Uint32Array(count),
+    starts: new Uint32Array(count),
+    ends: new Uint32Array(count),
+  }
+  for (const [i, { rows, doc, row, distance }] of found.entries()) {
+    packed.keys.set(rows.keyOf(doc), keyEnds[i - 1] ?? 0)
+    packed.ordinals[i] = rows.ordinalOf(doc)
+    packed.distances[i] = distance
+    packed.rows[i] = row - rows.firstRowOf(doc)
+    packed.starts[i] = rows.startOf(row)
+    packed.ends[i] = rows.endOf(row)
+    if (meter.spend(1)) yield
+  }
+  return packed
+}
+
+/** The answer itself. Its keys are parts of one buffer. */
+export function* unpackNearest(packed: PackedNearest): Sliced<NearestAnswer> {
+  const { keyEnds, keys, ordinals, distances, rows, starts, ends } = packed
+  const meter = new StepMeter(HITS_PER_STEP)
+  const hits: NearestHit[] = []
+  for (let i = 0; i < keyEnds.length; i += 1) {
+    hits.push({
+      key: keys.subarray(keyEnds[i - 1] ?? 0, keyEnds[i]),
+      ordinal: must(ordinals[i], 'an ordinal'),
+      distance: must(distances[i], 'a distance'),
+      row: must(rows[i], 'a row'),
+      start: must(starts[i], 'a start'),
+      end: must(ends[i], 'an end'),
+    })
+    if (meter.spend(1)) yield
+  }
+  return { hits, total: packed.total }
+}

@@ -1,0 +1,41 @@
+// Documents and their vectors, as searches and merges see them: a segment on disk or one in memory.
+
+/** Vectors that lie one behind the other from `at` on, until the next call. */
+export interface VectorBlock {
+  readonly vectors: Float32Array
+  readonly at: number
+  readonly rowCount: number
+}
+
+/**
+ * Documents by number, each with at least one row. Contract:
+ * - The rows of a document are consecutive. What a number names never changes; documents may be added.
+ * - `block` answers as many rows from `row` on as lie together, at least one and at most `count`. Their bytes
+ *   may be overwritten by the next call of any segment. CORRUPTION for damaged bytes.
+ */
+export interface DocumentRows {
+  readonly docCount: number
+  readonly rowCount: number
+  /** No document expires earlier; Infinity if none ever does. */
+  readonly firstExpiryMs: number
+  keyOf(doc: number): Uint8Array
+  ordinalOf(doc: number): number
+  /** Milliseconds; 0 means never. */
+  expiryOf(doc: number): number
+  /** For `docCount` as well: the end of the last document. */
+  firstRowOf(doc: number): number
+  docOfRow(row: number): number
+  startOf(row: number): number
+  endOf(row: number): number
+  block(row: number, count: number): VectorBlock
+  /** The newest document with the key; -1 if there is none. */
+  docOf(key: Uint8Array): number
+  /** The newest document with the ordinal; -1 if there is none. */
+  docOfOrdinal(ordinal: number): number
+}
+
+/** Whether a document has expired at a time. */
+export function isExpired(rows: DocumentRows, doc: number, nowMs: number): boolean {
+  const expiresAtMs = rows.expiryOf(doc)
+  return expiresAtMs > 0 && expiresAtMs <= nowMs
+}

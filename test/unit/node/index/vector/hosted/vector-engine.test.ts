@@ -1,0 +1,45 @@
+import { ManualClock } from '../../../../../../lib/clock.ts'
+import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
+import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { openVectorFamily } from '../../../../../../node/index/vector/hosted/vector-family.ts'
+import { describeIndexEngine } from '../../../../../conformance/index-engine.ts'
+import {
+  keysOfHits,
+  nearestTo,
+  putVectors,
+  recordedSettings,
+  vectorOfWords,
+  WORDS_DIMENSION,
+} from '../../../../../support/worlds/vector-documents.ts'
+
+const FORMS: Readonly<Record<string, Pick<DenseIndexSettings, 'engine' | 'quantization'>>> = {
+  'exact vectors': { engine: 'exact', quantization: 'f32' },
+  'vectors in graphs of f32': { engine: 'usearch', quantization: 'f32' },
+  'vectors in graphs of f16': { engine: 'usearch', quantization: 'f16' },
+  'vectors in graphs of i8': { engine: 'usearch', quantization: 'i8' },
+}
+
+/** Every segment has a graph, and soon there are several to merge. */
+const SMALL = {
+  ...defaultVectorIndexLimits,
+  mergePolicy: { graphRowsMin: 1, segmentsPerTier: 2, rowsMax: 100_000, deletedRatioMax: 0.2 },
+}
+
+for (const [name, form] of Object.entries(FORMS)) {
+  const ordinals = new Map<string, number>()
+  describeIndexEngine(name, {
+    kind: 'vectors',
+    openFamily: () =>
+      openVectorFamily({ clock: new ManualClock(), memoryBytesMax: 2 ** 20 }, SMALL),
+    settings: recordedSettings({ dimension: WORDS_DIMENSION, metric: 'inner_product', ...form }),
+    change(key, text) {
+      const ordinal = ordinals.get(key) ?? ordinals.size
+      ordinals.set(key, ordinal)
+      return putVectors({ key, ordinal, rows: [{ vector: vectorOfWords(text) }] })
+    },
+    answers: ['nearest'],
+    find: (word) => nearestTo(vectorOfWords(word), { limit: 1000, distanceUnder: -0.5 }),
+    keysOf: keysOfHits,
+    isVital: () => true,
+  })
+}
