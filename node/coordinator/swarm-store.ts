@@ -7,7 +7,6 @@ import type { Projection } from '../document/projection.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
@@ -21,6 +20,7 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import type { NearTables } from './query/near-tables.ts'
+import { queriedTable } from './query/queried-tables.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
@@ -42,7 +42,7 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
@@ -282,10 +282,8 @@ export class SwarmStore implements StoreService {
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
-    const { shards, schema } = table
-    const shardOf = (key: Buffer): Shard => table.shardOf(key)
-    const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
-    const queried = { name, schema, textIndex, shards, shardOf }
+    const { shards } = table
+    const queried = queriedTable(table)
     const parts = { clock: this.#with.clock, turns: this.#turns }
     const asked = { request, ...options }
     const { isStale = false, signal } = options
