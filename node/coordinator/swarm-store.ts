@@ -3,6 +3,7 @@
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
+import type { Projection } from '../document/projection.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
@@ -24,6 +25,7 @@ import { queriedTable } from './query/queried-tables.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
+import { SpecialFields } from './special/special-fields.ts'
 import { staleTable } from './query/stale-table.ts'
 import type { Aged, StaleReads } from './shards/stale-reads.ts'
 import type {
@@ -247,7 +249,11 @@ export class SwarmStore implements StoreService {
       return { value: await this.scan(name, request, signal), stalenessMs: 0 }
     }
     const view = await stale.open(met, signal)
-    return { ...view, value: scanLines(view.value.scan(range, signal), request, clock) }
+    const special = this.#specialOf(this.#table(name), signal)
+    return {
+      ...view,
+      value: scanLines(view.value.scan(range, signal), request, { clock, special }),
+    }
   }
 
   async scan(
@@ -257,11 +263,24 @@ export class SwarmStore implements StoreService {
   ): Promise<AsyncIterable<Buffer>> {
     const table = this.#find(name) ?? (await this.#known(name))
     const range = keyRangeOf(request)
-    return scanLines(
-      scanTable(this.#with.scan, { table, range, signal }),
-      request,
-      this.#with.clock,
-    )
+    const pages = scanTable(this.#with.scan, { table, range, signal })
+    const special = this.#specialOf(table, signal)
+    return scanLines(pages, request, { clock: this.#with.clock, special })
+  }
+
+  /** The artifacts are the newest: the leaders of the shards answer for them. */
+  #specialOf(
+    table: OpenTable,
+    signal: AbortSignal | undefined,
+  ): (projection: Projection) => SpecialFields {
+    const { clock } = this.#with
+    return (projection) => new SpecialFields({ clock, table, projection, signal })
+  }
+
+  async lookupSpecial(name: string, key: Buffer, projection: Projection): Promise<string> {
+    const table = this.#find(name) ?? (await this.#known(name))
+    const [special = '{}'] = await this.#specialOf(table, undefined)(projection).read([key])
+    return special
   }
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {

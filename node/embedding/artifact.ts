@@ -135,10 +135,9 @@ export function withArtifactOrdinal(bytes: Uint8Array, ordinal: number): Buffer 
   return copy
 }
 
-/** Whether it says that embedding failed, without a look at the rest. */
-export function isParkedArtifact(bytes: Uint8Array): boolean {
-  checkHead(bytes)
-  return kindOf(bytes) === 'parked'
+/** Whether there is anything to search: not in a parked one, nor in one of a document without text. */
+export function hasRows(bytes: Uint8Array): boolean {
+  return rowCountOf(checkHead(bytes)) > 0
 }
 
 function bytesOfRows(artifact: Artifact): number {

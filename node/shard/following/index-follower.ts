@@ -28,11 +28,12 @@ import type { TableSchema } from '../../schema/table-schema.ts'
 import type { IndexActivity } from './index-health.ts'
 import { Backfill } from './backfill.ts'
 import { BuildNotices, type IndexPlace } from './build-notices.ts'
-import { readChanges, readTouchedKeys, type DocumentSource } from './document-changes.ts'
+import { readChanges, readTouchedKeys } from './document-changes.ts'
 import { DocumentSender } from './document-sender.ts'
 import { FlushSchedule } from './flush-schedule.ts'
 import type { FollowerState } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'
+import { sourceOf, type DocumentSource, type IndexSource } from './index-source.ts'
 import { LearntFields } from './learnt-fields.ts'
 import { openIndex, resetIndex } from './open-index.ts'
 import { saveBackfill, type SavedBackfill } from './saved-backfill.ts'
@@ -79,6 +80,7 @@ export interface IndexFollowerOptions {
 export class IndexFollower {
   readonly index: IndexClient
   readonly #with: IndexFollowerOptions
+  readonly #made: IndexSource
   readonly #waiters = new SequenceWaiters()
   readonly #stop = new AbortController()
   readonly #fields: LearntFields
@@ -104,6 +106,7 @@ export class IndexFollower {
   constructor(options: IndexFollowerOptions) {
     const { index, clock, place } = options
     this.#with = options
+    this.#made = sourceOf(options.shard, options.definition)
     this.index = index
     this.#promised = options.shard.appliedSequence
     this.#source = options.source
@@ -335,9 +338,9 @@ export class IndexFollower {
 
   async #build(reason: string | undefined): Promise<void> {
     // The walk meets all earlier commits, and the log brings all later ones.
-    const { shard: source } = this.#with
-    const walkedTo = source.appliedSequence
-    const backfill = new Backfill({ source, walkedTo, reason })
+    const { shard, clock } = this.#with
+    const walkedTo = shard.appliedSequence
+    const backfill = new Backfill({ source: this.#made, clock, walkedTo, reason })
     this.#applied = walkedTo
     this.#flushed = 0
     this.#setState({ kind: 'building', backfill })
@@ -347,7 +350,7 @@ export class IndexFollower {
   }
 
   #continue(saved: SavedBackfill): void {
-    const backfill = Backfill.resume(this.#with.shard, saved)
+    const backfill = Backfill.resume({ source: this.#made, clock: this.#with.clock }, saved)
     this.#applied = saved.applied
     this.#flushed = 0
     this.#setState({ kind: 'building', backfill })
@@ -360,9 +363,9 @@ export class IndexFollower {
     const to = shard.appliedSequence
     if (this.#applied >= to) return false
     const run = { from: this.#applied + 1, to }
-    const { keys, sequence } = await readTouchedKeys(shard.store, run, clock)
+    const { keys, sequence } = await readTouchedKeys(this.#made, run, clock)
     if (keys.length > 0) {
-      for await (const { changes, isLast } of readChanges(shard, keys, clock)) {
+      for await (const { changes, isLast } of readChanges(this.#made, keys, clock)) {
         const upTo = isLast ? sequence : this.#applied
         this.#flushed = await this.#send(this.#isBuilding ? 0 : upTo, changes)
       }

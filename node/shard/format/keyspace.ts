@@ -48,6 +48,9 @@ export const COLLECTED_KEY = Buffer.concat([
 const ESCAPE = 0x00
 const ESCAPED_ZERO = 0xff
 const TERMINATOR = 0x01
+/** UTF-8 has no such byte. */
+const AFTER_EVERY_KEY = Buffer.from([0xff])
+const NO_KEY = Buffer.alloc(0)
 const VERSION_MASK = 0xffff_ffff_ffff_ffffn
 
 export function keyspaceRange(keyspace: Keyspace): { gte: Buffer; lt: Buffer } {
@@ -157,6 +160,12 @@ export function artifactKey(index: string, key: Uint8Array): Buffer {
 export function parseArtifactKey(stored: Buffer): { index: string; key: Buffer } {
   const end = 1 + INDEX_ID_BYTES
   return { index: stored.toString('hex', 1, end), key: stored.subarray(end) }
+}
+
+/** The artifacts of one index. */
+export function artifactRange(index: string): { gte: Buffer; lt: Buffer } {
+  const gte = artifactKey(index, NO_KEY)
+  return { gte, lt: Buffer.concat([gte, AFTER_EVERY_KEY]) }
 }
 
 function composeKey(keyspace: Keyspace, key: Uint8Array, suffix: Uint8Array): Buffer {

@@ -642,36 +642,31 @@ export interface components {
             readonly mem_only?: boolean;
             /**
              * @description True: clients write the vectors, in the `_embeddings` of documents. False: the store computes them,
-             *     which is not available yet.
-             * @default false
+             *     which is not available yet. Default false.
              */
             readonly external?: boolean;
             /**
              * @description True: a vector is a list of terms with weights. Such vectors cannot be searched yet, so that `true` is
-             *     refused.
-             * @default false
+             *     refused. Default false.
              */
             readonly sparse?: boolean;
             /** @description The count of numbers in each vector. An external index needs it. */
             readonly dimension?: number;
             /**
              * @description How far two vectors are apart: the sum of squared differences, the negated inner product, or 1 minus the
-             *     cosine of their angle. Smaller is nearer. With `cosine`, a vector of zeros is refused.
-             * @default l2_squared
+             *     cosine of their angle. Smaller is nearer. With `cosine`, a vector of zeros is refused. Default `l2_squared`.
              * @enum {string}
              */
             readonly distance_metric?: "l2_squared" | "inner_product" | "cosine";
             /**
              * @description What searches the vectors: a graph, which finds nearly all of the nearest ones fast, or `exact`, which
-             *     compares with every vector.
-             * @default usearch
+             *     compares with every vector. Default `usearch`.
              * @enum {string}
              */
             readonly engine?: "usearch" | "exact" | "faiss";
             /**
              * @description What the graph keeps of each number. Smaller needs less memory and finds fewer of the nearest vectors.
-             *     Distances in answers are those of the exact vectors.
-             * @default f16
+             *     Distances in answers are those of the exact vectors. Default `f16`.
              * @enum {string}
              */
             readonly quantization?: "f32" | "f16" | "i8" | "binary";
@@ -694,20 +689,11 @@ export interface components {
             readonly chunker?: {
                 readonly [key: string]: unknown;
             };
-            /**
-             * @description Of a sparse vector that the store computes, the terms that are kept.
-             * @default 10
-             */
+            /** @description Of a sparse vector that the store computes, the terms that are kept. Default 10. */
             readonly top_k?: number;
-            /**
-             * @description Terms with a lower weight are left out of a sparse vector that the store computes.
-             * @default 0
-             */
+            /** @description Terms with a lower weight are left out of a sparse vector that the store computes. Default 0. */
             readonly min_weight?: number;
-            /**
-             * @description The postings in each block of an index of sparse vectors.
-             * @default 1024
-             */
+            /** @description The postings in each block of an index of sparse vectors. Default 1024. */
             readonly chunk_size?: number;
         } & {
             readonly [key: string]: unknown;
