@@ -20,6 +20,7 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import type { NearTables } from './query/near-tables.ts'
+import type { QueryModels } from './query/query-models.ts'
 import { queriedTable } from './query/queried-tables.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
@@ -69,6 +70,8 @@ export interface SwarmStoreOptions {
   readonly stale: StaleReads | undefined
   /** Undefined: leaders answer all searches. */
   readonly near: NearTables | undefined
+  /** What queries may ask models. */
+  readonly models: QueryModels
   readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
   readonly replication: ReplicationRules
@@ -300,7 +303,7 @@ export class SwarmStore implements StoreService {
   ): Promise<QueryResult> {
     const { shards } = table
     const queried = queriedTable(table)
-    const parts = { clock: this.#with.clock, turns: this.#turns }
+    const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
     const { isStale = false, signal } = options
     const { stale, near } = this.#with

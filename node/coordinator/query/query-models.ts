@@ -18,6 +18,14 @@ export interface RerankedQuery {
   readonly documents: readonly string[]
 }
 
+/** A document that a model reads as a text. */
+export interface RenderedDocument {
+  readonly key: string
+  readonly json: Buffer
+  /** Undefined: as the product writes documents for models. */
+  readonly template: string | undefined
+}
+
 /**
  * What queries ask models. Contract:
  * - Every call ends soon after its signal aborts, with the signal's reason.
@@ -26,17 +34,10 @@ export interface RerankedQuery {
  * - `embedQuery` answers a vector of finite numbers of the index's dimension. Equal questions may be answered
  *   from a cache.
  * - `rerank` answers one finite score for each document, in their order; larger is better.
- * - `renderDocument` answers the text for a model; without a template, as the product writes documents for models.
+ * - `renderDocument` answers the text for a model.
  */
 export interface QueryModels {
   embedQuery?(query: EmbeddedQuery, signal: AbortSignal): Promise<Float32Array>
   rerank?(query: RerankedQuery, signal: AbortSignal): Promise<readonly number[]>
-  renderDocument?(
-    document: {
-      readonly key: string
-      readonly json: Buffer
-      readonly template: string | undefined
-    },
-    signal: AbortSignal,
-  ): Promise<string>
+  renderDocument?(document: RenderedDocument, signal: AbortSignal): Promise<string>
 }

@@ -7,6 +7,7 @@
 // A document deleted or expired between search and fetch is left out of the hits.
 
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
+import type { Query } from '../../query/query-tree.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { FoundHits } from './found-hits.ts'
 import { MergedQuery } from './merged-query.ts'
@@ -96,6 +97,11 @@ class TableQuery {
     return new MergedQuery(this.#run, plan.lists, plan.textIndex).find()
   }
 
+  /** What was looked for in the full-text index. */
+  get #words(): Query | undefined {
+    return this.#plan.kind === 'words' ? this.#plan.list.query : this.#plan.lists.texts[0]?.query
+  }
+
   /** The full-text index that highlights and suggestions ask. */
   get #textIndex(): string | undefined {
     return this.#plan.kind === 'words' ? this.#plan.list.index : this.#plan.textIndex
@@ -111,20 +117,23 @@ class TableQuery {
     const mark =
       textIndex === undefined
         ? undefined
-        : buildMarkDocuments(request, {
-            shardOf: (key) => table.shardOf(key),
-            ask: async (shard, marks) => {
-              const asked = { kind: 'text', question: 'highlight', request: marks } as const
-              return this.#fanOut.attempt(shard, () => this.#run.ask(shard, textIndex, asked))
+        : buildMarkDocuments(
+            { highlight: request.highlight, fullText: this.#words },
+            {
+              shardOf: (key) => table.shardOf(key),
+              ask: async (shard, marks) => {
+                const asked = { kind: 'text', question: 'highlight', request: marks } as const
+                return this.#fanOut.attempt(shard, () => this.#run.ask(shard, textIndex, asked))
+              },
             },
-          })
+          )
     return fetchPage({ clock, request, mark, read, memory }, page)
   }
 
   async #suggestions(): Promise<readonly QuerySuggestion[]> {
     const { request } = this.#run
     const index = this.#textIndex
-    const conditions = conditionsOf(request, request.fullText)
+    const conditions = conditionsOf(request, this.#words)
     if (index === undefined) return []
     const first = { kind: 'first', limit: 0 } as const
     const search = { index, conditions, order: [], window: first, aggregations: new Map() }

@@ -7,6 +7,7 @@ import {
   bothShards,
   clock,
   hitsOf,
+  MANAGED,
   idsOf,
   NEAR_ORIGIN,
   scoresOf,
@@ -140,6 +141,15 @@ describe('a query for vectors', () => {
     ])
   })
 
+  it('uses the only index of vectors of the table where none is named', async () => {
+    const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
+    const table = { vectorIndexes: [MANAGED] }
+
+    const result = await ask({ semantic_search: 'sea' }, { models, table })
+
+    expect(idsOf(result)).to.deep.equal(['b1', 'a2', 'a1'])
+  })
+
   it('pages within a window, each page from the same list', async () => {
     const body = { embeddings: NEAR_ORIGIN, limit: 2, merge_config: { window_size: 6 } }
 
@@ -191,10 +201,12 @@ describe('a hybrid query', () => {
     const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
     const body = { semantic_search: 'road AND (', indexes: ['mean', 'words'] }
 
-    const result = await ask(body, { models })
+    const result = await ask({ ...body, highlight: {} }, { models })
 
     expect(idsOf(result)).to.have.members(['a1', 'a2', 'a3', 'b1'])
     expect(result.hits.total).to.equal(1)
+    const marked = hitsOf(result).find(({ highlight }) => highlight !== undefined)?.highlight
+    expect(marked).to.deep.equal({ title: ['a <em>road</em>'] })
   })
 
   it('lets a search that matches everything give no order, unless vectors find nothing', async () => {

@@ -1,7 +1,12 @@
 import { expect } from 'chai'
 import type { JsonObject } from '../../../../../node/document/exact-json.ts'
 import { errorOf } from '../../../../support/error-of.ts'
-import { ask, NEAR_ORIGIN, SEA, type AskedWorld } from '../../../../support/worlds/queried-vectors.ts'
+import {
+  ask,
+  NEAR_ORIGIN,
+  SEA,
+  type AskedWorld,
+} from '../../../../support/worlds/queried-vectors.ts'
 
 const messageOf = async (body: JsonObject, world: AskedWorld) =>
   String(await errorOf(() => ask(body, world)))
