@@ -4,11 +4,13 @@
 
 import { availableParallelism, totalmem } from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { RequestMemory } from '../lib/http/request-memory.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import type { NetworkView } from '../lib/media/host-policy.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
@@ -18,7 +20,6 @@ import { startApiServer, type DoorChoices } from './api/server/api-server.ts'
 import { RequestGate } from './batching/request-gate.ts'
 import { WORKER_MEMORY_BYTES_MIN } from './config.ts'
 import type { InferenceConfig } from './config.ts'
-import type { NetworkView } from './media/host-policy.ts'
 import { MediaReader } from './media/media-reader.ts'
 import { MEDIA_LIMITS_DEFAULT } from './media/media-limits.ts'
 import { scanModels } from './models/model-catalog.ts'
@@ -210,14 +211,18 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
 }
 
 /** The built-in models are always available. */
-const BUILT_IN = { embedder: new Set([BUILTIN_HASH_NAME]), chunker: FIXED_ALIASES }
-const BUILT_IN_NAMES: ReadonlySet<string> = BUILT_IN.embedder.union(BUILT_IN.chunker)
+const BUILT_IN = {
+  names: { embedder: new Set([BUILTIN_HASH_NAME]), chunker: FIXED_ALIASES },
+  modelsDir: fileURLToPath(new URL('./builtin-models', import.meta.url)),
+}
+/** Names without a model to load. */
+const FILELESS_NAMES: ReadonlySet<string> = BUILT_IN.names.embedder.union(BUILT_IN.names.chunker)
 
 function preload(
   config: InferenceConfig,
   { catalog, fleet, log }: Pick<ServiceParts, 'catalog' | 'fleet'> & { readonly log: Log },
 ): PreloadedModel[] {
-  const names = config.preload.filter((name) => !BUILT_IN_NAMES.has(name))
+  const names = config.preload.filter((name) => !FILELESS_NAMES.has(name))
   return names.map((name) => {
     const specs = MODEL_KINDS.map((kind) => catalog.find(kind, name)).filter(
       (spec) => spec !== undefined,

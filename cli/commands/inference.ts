@@ -28,9 +28,9 @@ export function addInferenceCommand(program: Command, context: CliContext): void
 const HELP = `
 When the server is ready, it prints one line of JSON with its addresses on
 standard output. The log goes to standard error, as JSON lines. Ctrl-C lets
-running requests finish; a second Ctrl-C ends the server at once. The embedder
-builtin-hash and the chunker fixed are built in; "quarry models pull" gets more
-models.
+running requests finish; a second Ctrl-C ends the server at once. The embedders
+quarry-static-en (meanings of English words) and builtin-hash (letters) and the
+chunker fixed are built in; "quarry models pull" gets more models.
 ${settingsHelp(INFERENCE_OPTIONS)}${examples(
   ['with the models in ./models', 'quarry inference'],
   ['on any free ports, for a test', 'quarry inference --port 0 --health-port 0'],

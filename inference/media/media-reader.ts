@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError, isServiceError } from '../../lib/errors.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import { runSliced } from '../../lib/sliced.ts'
-import { isDataUri, parseDataUri } from './data-uri.ts'
-import { sniffImageType } from './image-type.ts'
-import type { ImageType } from './image-type.ts'
-import { MediaDownloader } from './media-downloader.ts'
-import type { DownloaderParts } from './media-downloader.ts'
+import { isDataUri, parseDataUri } from '../../lib/media/data-uri.ts'
+import { sniffImageType } from '../../lib/media/image-type.ts'
+import type { ImageType } from '../../lib/media/image-type.ts'
+import { MediaDownloader } from '../../lib/media/media-downloader.ts'
+import type { DownloaderParts } from '../../lib/media/media-downloader.ts'
 
 /** The bytes of one image in a served format. */
 export interface ImageContent {
@@ -47,7 +47,7 @@ export class MediaReader {
   async readImage(url: string, { signal, memory }: ReadOptions): Promise<ImageContent> {
     const bytes = isDataUri(url)
       ? await this.#decode(url, { signal, memory })
-      : await this.#downloader.download(url, { signal, memory })
+      : await this.#download(url, { signal, memory })
     const type = sniffImageType(bytes)
     if (type !== undefined) return { type, bytes }
     throw new ServiceError(
@@ -55,6 +55,17 @@ export class MediaReader {
       'image_url: its content is not an image of type PNG, JPEG, WebP or GIF',
     )
   }
+
+  async #download(url: string, options: ReadOptions): Promise<Uint8Array> {
+    try {
+      const { bytes } = await this.#downloader.download(url, { ...options, accept: 'image/*' })
+      return bytes
+    } catch (error) {
+      if (!isServiceError(error) || error.code !== 'INVALID_ARGUMENT') throw error
+      throw new ServiceError(error.code, `image_url: ${error.message}`, { cause: error })
+    }
+  }
+
   #decode(uri: string, { signal, memory }: ReadOptions): Promise<Uint8Array> {
     memory.add(Math.min(uri.length, this.#bytesMax))
     return runSliced(parseDataUri(uri, this.#bytesMax), { clock: this.#clock, signal })

@@ -78,14 +78,22 @@ function bestOf<Spec extends ModelSpec>(
   return specs.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
 }
 
-/** The names of built-in models by kind. No directory can have them. */
-export type BuiltInNames = Partial<Readonly<Record<ModelKind, ReadonlySet<string>>>>
+/** What the server has without a models directory. No model of that directory can have its names. */
+export interface BuiltInModels {
+  /** The names of models without files, by kind. */
+  readonly names?: Partial<Readonly<Record<ModelKind, ReadonlySet<string>>>>
+  /** A models directory that is read first. Absent: none. */
+  readonly modelsDir?: string
+}
 
-/** Reads all model directories below `root`. Directories that cannot be served are logged and skipped. */
+/**
+ * Reads all model directories of the built-in ones and below `root`. Directories that cannot be
+ * served are logged and skipped.
+ */
 export async function scanModels(
   root: string,
   log: Log,
-  builtIn: BuiltInNames = {},
+  builtIn: BuiltInModels = {},
 ): Promise<ModelCatalog> {
   const specs = new Map<ModelKind, readonly ModelSpec[]>()
   const skipped: SkippedModel[] = []
@@ -101,22 +109,10 @@ export async function scanModels(
       skipped.push({ directory, reason })
       log.warn('model directory skipped', { directory, reason })
     }
-    const taken = new Set(builtIn[kind])
+    const taken = new Set(builtIn.names?.[kind])
     const found: ModelSpec[] = []
-    const names = await modelNamesIn(root, kind, skip)
-    if (names.length > MODELS_PER_KIND_MAX) {
-      const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
-      skip('', refuse(reason))
-    }
-    for (const name of names.slice(0, MODELS_PER_KIND_MAX)) {
-      try {
-        const files = await ModelFiles.list(path.join(root, folder, name))
-        const parsed = await parseModel(kind, name, files)
-        checkNames(parsed, taken)
-        found.push(...parsed)
-      } catch (error) {
-        skip(name, error)
-      }
+    for (const modelsDir of builtIn.modelsDir === undefined ? [root] : [builtIn.modelsDir, root]) {
+      found.push(...(await readModels(modelsDir, kind, { taken, skip })))
     }
     specs.set(
       kind,
@@ -124,6 +120,36 @@ export async function scanModels(
     )
   }
   return new ModelCatalog(specs, skipped)
+}
+
+interface KindScan {
+  /** The names of all models of this kind so far. */
+  readonly taken: Set<string>
+  readonly skip: (name: string, error: unknown) => void
+}
+
+async function readModels(
+  modelsDir: string,
+  kind: ModelKind,
+  { taken, skip }: KindScan,
+): Promise<ModelSpec[]> {
+  const found: ModelSpec[] = []
+  const names = await modelNamesIn(modelsDir, kind, skip)
+  if (names.length > MODELS_PER_KIND_MAX) {
+    const reason = `it has ${names.length} models; the first ${MODELS_PER_KIND_MAX} are served`
+    skip('', refuse(reason))
+  }
+  for (const name of names.slice(0, MODELS_PER_KIND_MAX)) {
+    try {
+      const files = await ModelFiles.list(path.join(modelsDir, FOLDER_BY_KIND[kind], name))
+      const parsed = await parseModel(kind, name, files)
+      checkNames(parsed, taken)
+      found.push(...parsed)
+    } catch (error) {
+      skip(name, error)
+    }
+  }
+  return found
 }
 
 /** Two models must not have one name, because a request could not choose between them. */

@@ -72,6 +72,8 @@ export interface TextEmbedding {
   readonly projectionFile: string | undefined
   /** True: every text is padded to `maxTokens`, because the model pools its last position. */
   readonly isPaddedToMax: boolean
+  /** True: equal texts get equal vectors in any batch, bit for bit on one machine (RowRule). */
+  readonly hasAlignedRows: boolean
 }
 
 /** The image part of an embedder. */

@@ -39,6 +39,7 @@ export async function parseEmbedder(directory: ModelDirectory): Promise<readonly
         laterModule,
         projectionFile: projection,
         isPaddedToMax,
+        hasAlignedRows: config.flag('quarry_aligned_rows') === true,
       },
       image,
       prompts,

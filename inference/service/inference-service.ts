@@ -185,13 +185,12 @@ export class InferenceService {
 
 const MODELS_SHOWN_MAX = 20
 
-/** Why a model cannot be preloaded that no directory has, and which models there are. */
+/** Why a model cannot be preloaded that no directory has, and which models there are. The catalog always has the shipped one. */
 export function noSuchModel(catalog: ModelCatalog): string {
   const names = catalog.names()
-  if (names.length === 0) return 'there is no such model; the models directory has no model at all'
   const shown = names.slice(0, MODELS_SHOWN_MAX).join(', ')
   const more = names.length > MODELS_SHOWN_MAX ? ` and ${names.length - MODELS_SHOWN_MAX} more` : ''
-  return `there is no such model; the models directory has ${shown}${more}`
+  return `there is no such model; there are ${shown}${more}`
 }
 
 const BUILT_IN_EMBEDDER: ServedModelInfo = {

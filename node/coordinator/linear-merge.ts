@@ -14,6 +14,7 @@ import type { Insert } from '../document/writes.ts'
 import { jsonOf, versionOf } from '../shard/format/document-record.ts'
 import { keyAfter, type KeyRange } from '../shard/command/key-range.ts'
 import type { ScanRow } from '../shard/shard.ts'
+import { keepsBody, MergedEmbeddings } from './merged-embeddings.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { MergeFailure, MergeRequest, MergeResult } from './store-service.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
@@ -121,9 +122,12 @@ async function compare(
   table: OpenTable,
   request: MergeRequest,
 ): Promise<Difference> {
-  const comparison = new Comparison(table, request.records)
-  const slices = { clock, signal: request.options.signal }
+  const { records, options } = request
+  const embeddings = new MergedEmbeddings(table, records, options.signal)
+  const comparison = new Comparison(table, records, embeddings)
+  const slices = { clock, signal: options.signal }
   for await (const page of scan(table, rangeOf(request))) {
+    await embeddings.read(page)
     await runInTurn(comparison.take(page), slices)
     if (comparison.isFull) return comparison.difference
   }
@@ -136,13 +140,15 @@ class Comparison {
   readonly difference: Difference = { ...EMPTY, upserts: [], deletes: [], failed: [] }
   readonly #table: OpenTable
   readonly #records: readonly Insert[]
+  readonly #embeddings: MergedEmbeddings
   readonly #meter = new StepMeter(STEP_BYTES)
   #next = 0
   #isFull = false
 
-  constructor(table: OpenTable, records: readonly Insert[]) {
+  constructor(table: OpenTable, records: readonly Insert[], embeddings: MergedEmbeddings) {
     this.#table = table
     this.#records = records
+    this.#embeddings = embeddings
   }
 
   /** Whether the comparison has reached the limit of scanned keys and ignores all further rows. */
@@ -192,9 +198,9 @@ class Comparison {
     const { difference } = this
     if (this.#meter.spend(ROW_COST_BYTES + record.json.length)) yield
     try {
-      // Compared as it would be stored: the table's rules may write a default type into it.
-      const { json } = yield* this.#table.rules.checkSliced(record.key, record.json)
-      const isSame = row !== undefined && (yield* isSameContent(jsonOf(row.record), json))
+      // Both are checked, whatever the one says.
+      const hasSameVectors = yield* this.#embeddings.isSame(record, row)
+      const isSame = (yield* this.#isSameBody(record, row)) && hasSameVectors
       const over = row === undefined ? TIMESTAMP_ZERO : versionOf(row.record)
       if (isSame) difference.skipped++
       else difference.upserts.push({ insert: record, over })
@@ -203,6 +209,13 @@ class Comparison {
       const id = record.key.toString()
       difference.failed.push({ id, operation: 'upsert', error: error.message })
     }
+  }
+
+  /** Compared as it would be stored: the table's rules may write a default type into it. */
+  *#isSameBody(record: Insert, row: ScanRow | undefined): Sliced<boolean> {
+    if (keepsBody(record, row)) return true
+    const { json } = yield* this.#table.rules.checkSliced(record.key, record.json)
+    return row !== undefined && (yield* isSameContent(jsonOf(row.record), json))
   }
 }
 

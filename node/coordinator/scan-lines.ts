@@ -7,9 +7,11 @@ import { buildPathSet, type Projection } from '../document/projection.ts'
 import { matchesFilter } from '../query/filter/document-filter.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import type { ScanRow } from '../shard/shard.ts'
-import { pathsOfFilter } from './filter-paths.ts'
+import { pathsOfFilter } from '../query/filter/filter-paths.ts'
 import type { ScanRequest } from './store-service.ts'
 import { projectStored } from './query/stored-projection.ts'
+import { SPECIAL_KEYS_MAX, type SpecialFields } from './special/special-fields.ts'
+import { splitProjection } from './special/special-selection.ts'
 
 /** `key` names the document in a line; a member of that name in the document gives way to it. */
 const KEY_MEMBER = 'key'
@@ -21,25 +23,27 @@ const SLICED_BYTES_MIN = 64 * 1024
 /** Characters of lines that leave together. */
 const LINES_LENGTH = 256 * 1024
 
+/** What lines are made with. `special` reads the special members, of this projection of them. */
+export interface ScanLinesOptions {
+  readonly clock: Clock
+  readonly special: (projection: Projection) => SpecialFields
+}
+
 /** Turns pages of rows into pages of NDJSON lines, at most `limit` of them. */
 export async function* scanLines(
   pages: AsyncIterable<readonly ScanRow[]>,
   request: ScanRequest,
-  clock: Clock,
+  options: ScanLinesOptions,
 ): AsyncGenerator<Buffer> {
-  const slice = new SliceClock(clock)
   const wanted = wantedOf(request)
+  const special = wanted.special && options.special(wanted.special)
   let left = request.limit ?? Infinity
   let lines = ''
   for await (const page of pages) {
-    for (const { key, record } of page) {
-      if (left === 0) break
-      if (slice.isOver) await slice.turn()
-      const cut = runInTurn(lineOf(key, record, wanted), { clock })
-      const line = cut instanceof Promise ? await cut : cut
-      if (line === undefined) continue
-      lines += line
-      left--
+    const found = await linesOf(page, wanted, { clock: options.clock, limit: left })
+    left -= found.length
+    for (const { text } of special === undefined ? found : await completed(found, special)) {
+      lines += text
       if (lines.length < LINES_LENGTH) continue
       yield Buffer.from(lines)
       lines = ''
@@ -50,15 +54,53 @@ export async function* scanLines(
   }
 }
 
+/** A line of the answer, and its document. */
+interface Line {
+  readonly key: Buffer
+  readonly text: string
+}
+
+/** The lines of the rows that the filter leaves. */
+async function linesOf(
+  page: readonly ScanRow[],
+  wanted: Wanted,
+  { clock, limit }: { readonly clock: Clock; readonly limit: number },
+): Promise<readonly Line[]> {
+  const slice = new SliceClock(clock)
+  const lines: Line[] = []
+  for (const { key, record } of page) {
+    if (lines.length === limit) break
+    if (slice.isOver) await slice.turn()
+    const cut = runInTurn(lineOf(key, record, wanted), { clock })
+    const text = cut instanceof Promise ? await cut : cut
+    if (text !== undefined) lines.push({ key, text })
+  }
+  return lines
+}
+
+/** The same lines with the special members of their documents, which are read for several at once. */
+async function completed(lines: readonly Line[], special: SpecialFields): Promise<readonly Line[]> {
+  const done: Line[] = []
+  for (let first = 0; first < lines.length; first += SPECIAL_KEYS_MAX) {
+    const some = lines.slice(first, first + SPECIAL_KEYS_MAX)
+    const members = await special.read(some.map(({ key }) => key))
+    done.push(...some.map(({ key, text }, at) => ({ key, text: withMembers(text, members[at]) })))
+  }
+  return done
+}
+
 interface Wanted extends Pick<ScanRequest, 'filter' | 'projection'> {
   /** Where the filter looks. */
   readonly paths: readonly FieldPath[]
+  readonly special: Projection | undefined
 }
 
 function wantedOf({ filter, projection }: ScanRequest): Wanted {
+  const parts = projection && splitProjection(projection)
   return {
     filter,
-    projection: projection === undefined ? undefined : withoutKey(projection),
+    special: parts?.special,
+    projection: parts === undefined ? undefined : withoutKey(parts.body),
     paths: filter === undefined ? [] : pathsOfFilter(filter),
   }
 }
@@ -80,6 +122,11 @@ function* lineOf(
   if (projection === undefined) return `${name}}\n`
   const fields = (yield* projectStored(json, projection, versionOf(record))).toString()
   return fields === NO_FIELDS ? `${name}}\n` : `${name},${fields.slice(1)}\n`
+}
+
+/** The line with further members; both are JSON objects. */
+function withMembers(line: string, more = NO_FIELDS): string {
+  return more === NO_FIELDS ? line : `${line.slice(0, -2)},${more.slice(1)}\n`
 }
 
 function withoutKey({ included, excluded }: Projection): Projection {

@@ -189,6 +189,11 @@ export interface StoreService {
     table: string,
     key: Buffer,
   ): StoredDocument | undefined | Promise<StoredDocument | undefined>
+  /**
+   * The special members of a document (document/special-names.ts) that the projection leaves, as a JSON object;
+   * empty for an absent document.
+   */
+  lookupSpecial(table: string, key: Buffer, projection: Projection): Promise<string>
   scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
   /** As `lookup` and `scan`, by any replica: at one time of the past for all shards, also without leaders. */
   lookupStale(table: string, key: Buffer): Promise<Aged<StoredDocument | undefined>>

@@ -3,10 +3,10 @@
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
+import type { Projection } from '../document/projection.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
@@ -20,9 +20,14 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import type { NearTables } from './query/near-tables.ts'
+import type { QueryModels } from './query/query-models.ts'
+import { queriedTable } from './query/queried-tables.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
+import { SpecialFields } from './special/special-fields.ts'
+import { hitsWithSpecial } from './special/special-hits.ts'
+import { splitProjection } from './special/special-selection.ts'
 import { staleTable } from './query/stale-table.ts'
 import type { Aged, StaleReads } from './shards/stale-reads.ts'
 import type {
@@ -40,7 +45,7 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
@@ -65,6 +70,8 @@ export interface SwarmStoreOptions {
   readonly stale: StaleReads | undefined
   /** Undefined: leaders answer all searches. */
   readonly near: NearTables | undefined
+  /** What queries may ask models. */
+  readonly models: QueryModels
   readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
   readonly replication: ReplicationRules
@@ -244,7 +251,11 @@ export class SwarmStore implements StoreService {
       return { value: await this.scan(name, request, signal), stalenessMs: 0 }
     }
     const view = await stale.open(met, signal)
-    return { ...view, value: scanLines(view.value.scan(range, signal), request, clock) }
+    const special = this.#specialOf(this.#table(name), signal)
+    return {
+      ...view,
+      value: scanLines(view.value.scan(range, signal), request, { clock, special }),
+    }
   }
 
   async scan(
@@ -254,20 +265,45 @@ export class SwarmStore implements StoreService {
   ): Promise<AsyncIterable<Buffer>> {
     const table = this.#find(name) ?? (await this.#known(name))
     const range = keyRangeOf(request)
-    return scanLines(
-      scanTable(this.#with.scan, { table, range, signal }),
-      request,
-      this.#with.clock,
-    )
+    const pages = scanTable(this.#with.scan, { table, range, signal })
+    const special = this.#specialOf(table, signal)
+    return scanLines(pages, request, { clock: this.#with.clock, special })
+  }
+
+  /** The artifacts are the newest: the leaders of the shards answer for them. */
+  #specialOf(
+    table: OpenTable,
+    signal: AbortSignal | undefined,
+  ): (projection: Projection) => SpecialFields {
+    const { clock } = this.#with
+    return (projection) => new SpecialFields({ clock, table, projection, signal })
+  }
+
+  async lookupSpecial(name: string, key: Buffer, projection: Projection): Promise<string> {
+    const table = this.#find(name) ?? (await this.#known(name))
+    const [special = '{}'] = await this.#specialOf(table, undefined)(projection).read([key])
+    return special
   }
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
-    const { shards, schema } = table
-    const shardOf = (key: Buffer): Shard => table.shardOf(key)
-    const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
-    const queried = { name, schema, textIndex, shards, shardOf }
-    const parts = { clock: this.#with.clock, turns: this.#turns }
+    const parts = request.projection && splitProjection(request.projection)
+    if (parts?.special === undefined) return this.#queryBodies(table, request, options)
+    const asked = { ...request, projection: parts.body }
+    const found = await this.#queryBodies(table, asked, options)
+    const { signal, memory } = options
+    const fields = this.#specialOf(table, signal)(parts.special)
+    return { ...found, hits: await hitsWithSpecial(found.hits, fields, memory) }
+  }
+
+  async #queryBodies(
+    table: OpenTable,
+    request: QueryRequest,
+    options: QueryOptions,
+  ): Promise<QueryResult> {
+    const { shards } = table
+    const queried = queriedTable(table)
+    const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
     const { isStale = false, signal } = options
     const { stale, near } = this.#with

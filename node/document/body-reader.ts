@@ -14,8 +14,10 @@ import {
 import { describeKind, parseExact } from './exact-json.ts'
 import { HashSet } from './hash-set.ts'
 import { isJsonObject } from './json-object.ts'
-import { hashOfBytes, JsonScanner, kindAt, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { JsonScanner, kindAt, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { hashOfBytes } from './name-hash.ts'
 import { readTransforms } from './transform-reader.ts'
+import { splitDocument } from './special-fields.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import type { JsonObject, JsonValue } from './exact-json.ts'
 import type { ValueShape } from './json-scanner.ts'
@@ -98,7 +100,9 @@ export class BodyReader {
           ? this.#bytes.subarray(shape.start, shape.end)
           : yield* compactJson(this.#bytes, shape)
         assertDocumentSize(json.length)
-        inserts.push({ key, json })
+        inserts.push(
+          shape.hasSpecialNames ? { key, ...(yield* splitDocument(json)) } : { key, json },
+        )
       } catch (cause) {
         const name = readString(this.#bytes, nameStart, nameEnd, nameHasEscapes)
         throw located(`${where}[${shownKey(name)}]`, cause)

@@ -11,6 +11,8 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import { MemberNames } from './member-names.ts'
+import { HASH_FACTOR, HASH_SEED, hashOfName } from './name-hash.ts'
+import { isSpecialHash } from './special-names.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
 /** How deep objects and arrays may nest, with the document itself counted. */
@@ -36,6 +38,8 @@ export interface ValueShape {
   readonly hasWhitespace: boolean
   /** Whether an object in the value may repeat a member name. False is certain, true is not. */
   readonly hasDuplicates: boolean
+  /** Whether the value may have a member of a special name (special-names.ts). False is certain, true is not. */
+  readonly hasSpecialNames: boolean
 }
 
 /** `depthMax` limits the nesting. The default is DOCUMENT_DEPTH_MAX. */
@@ -57,9 +61,6 @@ const CLOSE_BRACE = 0x7d
 const SPACE = 0x20
 const ZERO = 0x30
 const NINE = 0x39
-
-const HASH_SEED = 0x811c9dc5 | 0
-const HASH_FACTOR = 0x01000193
 
 const NO_PLACE = 0
 const SHOWN_PATH_LENGTH_MAX = 200
@@ -101,6 +102,7 @@ export class JsonScanner {
   #depthSeen = 0
   #hasWhitespace = false
   #hasEscapes = false
+  #hasSpecialNames = false
   #isFirst = false
 
   constructor(bytes: Buffer, { depthMax = DOCUMENT_DEPTH_MAX }: ScannerOptions = {}) {
@@ -132,6 +134,7 @@ export class JsonScanner {
     this.#depth = 0
     this.#depthSeen = 0
     this.#isInString = false
+    this.#hasSpecialNames = false
     this.#names.reset()
     this.#start = this.position
   }
@@ -157,6 +160,7 @@ export class JsonScanner {
       depth: this.#depthSeen,
       hasWhitespace: this.#hasWhitespace,
       hasDuplicates: this.#names.hasDuplicates,
+      hasSpecialNames: this.#hasSpecialNames,
     }
   }
 
@@ -298,6 +302,7 @@ export class JsonScanner {
     this.#scanName(expected)
     this.#places[this.#depth] = this.nameStart
     this.#names.add(this.#depth, this.nameHash)
+    if (this.#depth === 1 && isSpecialHash(this.nameHash)) this.#hasSpecialNames = true
   }
 
   /** Scans a name and its colon. */
@@ -471,18 +476,6 @@ export function readString(bytes: Buffer, start: number, end: number, hasEscapes
   if (!hasEscapes) return bytes.toString('utf8', start, end)
   const text: unknown = JSON.parse(bytes.toString('utf8', start - 1, end + 1))
   return String(text)
-}
-
-/** The hash that the scanner computes for this name. The name has no escapes. */
-export function hashOfName(text: string): number {
-  return hashOfBytes(Buffer.from(text, 'utf8'))
-}
-
-/** The hash of the name whose text is these bytes, without escapes. */
-export function hashOfBytes(bytes: Buffer): number {
-  let hash = HASH_SEED
-  for (const byte of bytes) hash = Math.imul(hash ^ byte, HASH_FACTOR)
-  return hash
 }
 
 function isHexDigit(byte: number): boolean {

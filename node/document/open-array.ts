@@ -7,7 +7,8 @@
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { must } from '../../lib/assert.ts'
 import { digestOf } from './canonical-digest.ts'
-import { hashOfName, JsonScanner, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { JsonScanner, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { hashOfName } from './name-hash.ts'
 import type { TextWriter } from './text-writer.ts'
 
 interface Elements {

@@ -6,7 +6,8 @@
 // So opening costs one walk over the text, and each change costs one look-up.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
-import { hashOfName, JsonScanner, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { JsonScanner, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
+import { hashOfName } from './name-hash.ts'
 import type { OpenArray } from './open-array.ts'
 
 /** A value of a document under change: unopened JSON text, or an opened container. */

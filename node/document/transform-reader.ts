@@ -8,6 +8,7 @@ import { parseExact } from './exact-json.ts'
 import { parseFieldPath } from './field-path.ts'
 import { SCAN_STEP_BYTES, kindAt, readString, type JsonScanner } from './json-scanner.ts'
 import { kindName } from './document-editor.ts'
+import { SPECIAL_NAMES } from './special-names.ts'
 import { segmentsOf, TRANSFORM_OPERATORS, type TransformOperator } from './transform-operators.ts'
 import type { JsonValue } from './exact-json.ts'
 import type { TransformOperation, TransformRequest } from './transform.ts'
@@ -127,6 +128,10 @@ function parseTransformPath(value: JsonValue | undefined, where: string): readon
   }
   parseFieldPath(value.startsWith('$.') ? value.slice(2) : value, where)
   const segments = segmentsOf(value)
+  const special = SPECIAL_NAMES.find((name) => name === segments[0])
+  if (special !== undefined) {
+    refuse(where, `${special} is no part of the document; write _embeddings with inserts`)
+  }
   if (segments.length <= PATH_SEGMENTS_MAX) return segments
   return refuse(where, `may have at most ${PATH_SEGMENTS_MAX} segments`)
 }

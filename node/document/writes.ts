@@ -23,6 +23,11 @@ export interface Insert {
   readonly key: Buffer
   /** One JSON object without insignificant white space and without duplicate member names. */
   readonly json: Buffer
+  /**
+   * The value of the document's `_embeddings`, which `json` lacks. If `json` is empty beside it,
+   * the stored document keeps its body.
+   */
+  readonly embeddings?: Buffer | undefined
 }
 
 /** The writes of one request to one table. They apply in this order: deletes, inserts, transforms. */

@@ -128,10 +128,16 @@ export function ordinalOfArtifact(bytes: Uint8Array): number {
   return checkHead(bytes).getUint32(ORDINAL_AT, true)
 }
 
-/** Whether it says that embedding failed, without a look at the rest. */
-export function isParkedArtifact(bytes: Uint8Array): boolean {
-  checkHead(bytes)
-  return kindOf(bytes) === 'parked'
+/** A copy for a document of this ordinal. */
+export function withArtifactOrdinal(bytes: Uint8Array, ordinal: number): Buffer {
+  const copy = Buffer.from(bytes)
+  copy.writeUInt32LE(ordinal, ORDINAL_AT)
+  return copy
+}
+
+/** Whether there is anything to search: not in a parked one, nor in one of a document without text. */
+export function hasRows(bytes: Uint8Array): boolean {
+  return rowCountOf(checkHead(bytes)) > 0
 }
 
 function bytesOfRows(artifact: Artifact): number {

@@ -1,5 +1,5 @@
 import { must } from '../../lib/assert.ts'
-import { hashOfName } from '../document/json-scanner.ts'
+import { hashOfName } from '../document/name-hash.ts'
 
 /** A power of two. */
 const MAPS = 256

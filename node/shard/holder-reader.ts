@@ -46,20 +46,31 @@ export class HolderReader {
   async recordBehind(hold: Hold): Promise<FoundBehind> {
     const { hybridClock, state } = this.#with
     const now = hybridClock.readPoint()
-    const decided = await this.#push(hold, now)
-    // The hold may be resolved meanwhile, and its version overwritten: then the store has the answer. This
-    // compares holds by their transaction, because a rebuild of the memory makes new objects.
-    const holder = state.memory.locks.writer(hold.key)?.intent.transactionId
-    const isHeld = holder === hold.intent.transactionId
-    if (decided.state !== 'committed' || !isHeld) return { kind: 'stored' }
-    const record = intentOutcome(hold.intent.op, decided.commitTs, state.settings)
+    const commitTs = await this.#heldCommit(hold, now)
+    if (commitTs === undefined) return { kind: 'stored' }
+    const record = intentOutcome(hold.intent.op, commitTs, state.settings)
     return { kind: 'decided', record: this.#visible(record, now) }
   }
 
-  /** The holds of a range whose transactions a scan at a timestamp may see. */
+  /** Whether the holder has committed, and its outcome is not in place yet. */
+  async hasCommitted(hold: Hold): Promise<boolean> {
+    return (await this.#heldCommit(hold, this.#with.hybridClock.readPoint())) !== undefined
+  }
+
+  async #heldCommit(hold: Hold, now: Timestamp): Promise<Timestamp | undefined> {
+    const decided = await this.#push(hold, now)
+    // The hold may be resolved meanwhile, and its version overwritten: then the store has the answer. This
+    // compares holds by their transaction, because a rebuild of the memory makes new objects.
+    const holder = this.#with.state.memory.locks.writer(hold.key)?.intent.transactionId
+    const isHeld = holder === hold.intent.transactionId
+    return decided.state === 'committed' && isHeld ? decided.commitTs : undefined
+  }
+
+  /** The holds of a range that a scan at a timestamp may see: on documents, and not on their artifacts alone. */
   holdsAt(range: KeyRange, at: Timestamp): readonly Hold[] {
     return [...this.#with.state.memory.locks.writers()].filter(
-      ({ key, intent }) => intent.commitAtLeast <= at && rangeContains(range, key),
+      ({ key, intent }) =>
+        intent.commitAtLeast <= at && intent.op.kind !== 'artifacts' && rangeContains(range, key),
     )
   }
 

@@ -51,8 +51,10 @@ import type {
 } from './shard-replica.ts'
 import type { IndexStatus } from './following/index-health.ts'
 import type {
+  ArtifactsAsked,
   CallOptions,
   DecideOptions,
+  FoundArtifacts,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -235,6 +237,14 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   async #readAfter(right: Promise<void>, key: Buffer): Promise<DocumentRecord | undefined> {
     await right
     return this.#reads.read(key)
+  }
+
+  async artifacts(
+    asked: ArtifactsAsked,
+    options?: CallOptions,
+  ): Promise<readonly FoundArtifacts[]> {
+    await this.replicated?.mayRead()
+    return patiently(this.#inOneLeadership(this.#reads.artifacts(asked)), options)
   }
 
   moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp> {

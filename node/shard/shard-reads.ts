@@ -2,30 +2,38 @@
 
 import { millisOf, type Timestamp } from '../clock/hybrid-clock.ts'
 import { versionOf, type DocumentRecord } from './format/document-record.ts'
+import { ArtifactReads } from './artifact-reads.ts'
 import { HolderReader } from './holder-reader.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { Hold } from './apply/lock-table.ts'
 import type { Replica } from './replica.ts'
 import { hasNoDocument, mergeRows, scanSnapshot } from './shard-scan.ts'
 import type { OverlayRow } from './apply/shard-overlay.ts'
-import type { ScanOptions, ScanRow, ShardStats } from './shard.ts'
+import type { ArtifactsAsked, FoundArtifacts, ScanOptions, ScanRow, ShardStats } from './shard.ts'
 import { isVisible } from './format/visibility.ts'
 
 /** The reading methods of Shard, over one replica; none of them changes anything. */
 export class ShardReads {
   readonly #replica: Replica
   readonly #holders: HolderReader
+  readonly #artifacts: ArtifactReads
 
   constructor(replica: Replica) {
     this.#replica = replica
     const { router, clock, hybridClock } = replica.options
     this.#holders = new HolderReader({ state: replica.state, router, clock, hybridClock })
+    this.#artifacts = new ArtifactReads(replica, this.#holders)
+  }
+
+  artifacts(asked: ArtifactsAsked): Promise<readonly FoundArtifacts[]> {
+    return this.#artifacts.read(asked)
   }
 
   /** Without a promise unless a transaction holds the key. */
   read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
     const hold = this.#replica.state.memory.locks.writer(key)
-    return hold === undefined ? this.#readStored(key) : this.#readHeld(key, hold)
+    const isChanged = hold !== undefined && hold.intent.op.kind !== 'artifacts'
+    return isChanged ? this.#readHeld(key, hold) : this.#readStored(key)
   }
 
   #readStored(key: Buffer): DocumentRecord | undefined {

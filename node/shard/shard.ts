@@ -90,6 +90,15 @@ export interface Push {
   readonly expired: boolean
 }
 
+/** The documents and the indexes (`IndexDefinition.id`) whose artifacts a caller asks for. */
+export interface ArtifactsAsked {
+  readonly keys: readonly Buffer[]
+  readonly indexes: readonly string[]
+}
+
+/** The artifacts of one document (embedding/artifact.ts), in the order of the indexes; undefined where it has none. */
+export type FoundArtifacts = readonly (Buffer | undefined)[]
+
 /**
  * One key range of one table. The coordinator knows shards by this interface alone, so the same
  * code drives a shard in this process and one on another machine.
@@ -105,6 +114,9 @@ export interface Push {
  * - `read` answers the newest committed document, or undefined for one that is absent, deleted or
  *   expired; it sees every write acknowledged before the call and never half a transaction. It
  *   answers without a promise when it need not ask anybody, whatever its signal says.
+ * - `artifacts` answers what indexes keep of documents, as of every write acknowledged before the call: of the
+ *   first keys, at least one, and as many as fit into about a mebibyte. A committed transaction's whole part of a
+ *   key is seen, or nothing of it. Documents have no earlier artifacts: a scan at a past timestamp shows the newest.
  * - `heartbeat` shows that the coordinator of a transaction lives. An unknown transaction is ignored.
  * - `write` and `prepare` check, then apply, in one step: nothing comes between. Refusals are values.
  * - `prepare`, `decide`, `resolve` and `forget` may be repeated and come late: a decided
@@ -144,6 +156,7 @@ export interface Shard {
     key: Buffer,
     options?: CallOptions,
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
+  artifacts(asked: ArtifactsAsked, options?: CallOptions): Promise<readonly FoundArtifacts[]>
   moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp>
   scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
 

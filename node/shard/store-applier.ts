@@ -32,6 +32,7 @@ import {
   keyOfDocumentKey,
   KEYSPACES,
   logKey,
+  parseArtifactKey,
 } from './format/keyspace.ts'
 import {
   decodeApplied,
@@ -140,17 +141,18 @@ export class StoreApplier {
   #apply(effect: Effect, { kind }: EntryHead, touches: Touch[]): void {
     switch (effect.kind) {
       case 'put':
+        touchArtifacts(effect.key, touches)
         return this.#put(effect.key, effect.value)
       case 'del':
+        // No index has what is collected: it was dead.
+        if (kind !== 'collect') touchArtifacts(effect.key, touches)
         return this.#del(effect.key)
       case 'document':
         return this.#replace(effect, touches)
       case 'retime':
         this.#retime(effect.key, effect.record)
         // The indexes learn ordinals from the log; a changed expiry they compute themselves.
-        if (kind === 'number') {
-          touches.push({ key: effect.key, deleted: false, previous: undefined })
-        }
+        if (kind !== 'retime') touches.push(documentTouch(effect.key))
     }
   }
 
@@ -162,7 +164,7 @@ export class StoreApplier {
     if (expires !== 0) this.#put(expiryKey(expires, key), EMPTY)
     if (intentOf !== undefined) this.#del(intentKey(key, intentOf))
     this.#remember(key, record)
-    touches.push({ key, deleted: isDeleted(record), previous })
+    touches.push({ ...documentTouch(key), deleted: isDeleted(record), previous })
   }
 
   #moveToHistory({ key, record, previousRecord }: DocumentEffect, previous: bigint): void {
@@ -208,6 +210,22 @@ export class StoreApplier {
   #del(key: Buffer): void {
     this.#ops.push({ type: 'del', key })
     this.#bytes += key.length
+  }
+}
+
+function documentTouch(key: Buffer): Touch {
+  return { key, changed: 'document', deleted: false, previous: undefined }
+}
+
+/** The effects on a key's artifacts follow each other, and the one on its document. */
+function touchArtifacts(stored: Buffer, touches: Touch[]): void {
+  if (stored[0] !== KEYSPACES.artifacts) return
+  const { key } = parseArtifactKey(stored)
+  const last = touches.at(-1)
+  if (last === undefined || !last.key.equals(key)) {
+    touches.push({ ...documentTouch(key), changed: 'artifacts' })
+  } else if (last.changed === 'document') {
+    touches[touches.length - 1] = { ...last, changed: 'both' }
   }
 }
 

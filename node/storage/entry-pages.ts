@@ -7,6 +7,7 @@ const PAGE_ENTRIES_MAX = 1000
 export async function* pagesOf(
   entries: Iterable<KvEntry>,
   assertReadable: () => void,
+  pageEntriesMax = PAGE_ENTRIES_MAX,
 ): AsyncGenerator<readonly KvEntry[], void> {
   let page: KvEntry[] = []
   let bytes = 0
@@ -14,7 +15,7 @@ export async function* pagesOf(
   for (const [key, value] of entries) {
     page.push([Buffer.from(key), Buffer.from(value)])
     bytes += key.length + value.length
-    if (bytes < PAGE_BYTES && page.length < PAGE_ENTRIES_MAX) continue
+    if (bytes < PAGE_BYTES && page.length < pageEntriesMax) continue
     yield page
     assertReadable()
     page = []

@@ -41,6 +41,8 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/disk-full-api.test.ts': 21,
   'test/integration/docs-browser.test.ts': 100,
   'test/integration/hostile-clients.test.ts': 45,
+  'test/integration/index-simulation-defects.test.ts': 40,
+  'test/integration/index-simulation.test.ts': 120,
   'test/integration/inference-hostile-models.test.ts': 23,
   'test/integration/inference-server.test.ts': 34,
   'test/integration/model.test.ts': 110,

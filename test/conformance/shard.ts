@@ -6,6 +6,7 @@ import type { LedShard } from '../../node/shard/led-shard.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/command/transaction-id.ts'
+import { describeArtifacts } from './shard-artifacts.ts'
 import { failureOf } from '../support/failure-of.ts'
 import { intervalOfKey, routesTo } from '../support/worlds/routes.ts'
 import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
@@ -55,6 +56,7 @@ export function describeShard(
     describeTransactions(start)
     describeScanning(start)
     describeCancellation(start)
+    describeArtifacts(start, newId)
   })
 }
 

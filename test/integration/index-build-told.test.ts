@@ -11,7 +11,7 @@ import { StoreClient } from '../support/servers/store-client.ts'
 import { StoreProcess } from '../support/processes/store-process.ts'
 import { until } from '../support/until.ts'
 
-const BATCHES = 16
+const BATCHES = 8
 const DOCUMENTS_PER_BATCH = 2000
 const TEXT = 'Every ship that came in was written down, with her master, her freight and the wind'
 const QUERY = '/api/v1/tables/archive/query'

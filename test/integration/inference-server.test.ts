@@ -204,7 +204,7 @@ describe('the inference server', () => {
       {
         model: 'absent',
         state: 'failed',
-        reason: 'there is no such model; the models directory has other, slow, tiny',
+        reason: 'there is no such model; there are other, quarry-static-en, slow, tiny',
       },
     ])
   })
@@ -278,7 +278,7 @@ describe('the inference server', () => {
     expect(json).to.deep.equal({
       chunkers: ['fixed'],
       rerankers: [],
-      embedders: ['builtin-hash'],
+      embedders: ['builtin-hash', 'quarry-static-en'],
       generators: [],
       recognizers: [],
       extractors: [],

@@ -207,7 +207,8 @@ class EmbeddingTowers {
     const { tokenizer, spec } = this.#parts
     const { padId, paddingSide } = tokenizer
     const widthMin = spec.text.isPaddedToMax ? this.#tokensMax : 1
-    const rule = { padId, paddingSide, widthMin, output: this.#textOutput }
+    const { hasAlignedRows: isAligned } = spec.text
+    const rule = { padId, paddingSide, widthMin, output: this.#textOutput, isAligned }
     const rows = await runRows(this.#text.graph, encodings, rule, signal)
     this.#hasPooled = rows[0]?.dims.length === 1
     const vectors = rows.map((row, index) => {

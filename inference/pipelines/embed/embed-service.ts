@@ -15,13 +15,7 @@ import type { EmbedderSpec } from '../../models/model-spec.ts'
 import type { MediaReader } from '../../media/media-reader.ts'
 import { CHARS_AT_ONCE_MAX } from '../builtin/builtin-thread.ts'
 import type { BuiltinThread } from '../builtin/builtin-thread.ts'
-import {
-  buildSharedResults,
-  fleetRequest,
-  modelNotFound,
-  requireModel,
-  startItem,
-} from '../model-requests.ts'
+import { buildSharedResults, fleetRequest, requireModel, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { estimateTokens } from '../token-estimate.ts'
 import { relevantPrefix } from '../../text/leading-text.ts'
@@ -94,7 +88,7 @@ export class EmbedService {
   async embed(request: EmbedRequest): Promise<EmbedAnswer> {
     if (request.model === BUILTIN_HASH_NAME) return this.#embedBuiltIn(request)
     const startMs = this.#parts.clock.monotonicMs()
-    const spec = this.#specOf(request.model)
+    const spec = requireModel(this.#parts.catalog, 'embedder', request.model)
     const fleetAsked = fleetRequest(this.#parts, request)
     const results: EmbedResult[] = []
     for await (const items of this.#itemsOf(request, spec)) {
@@ -119,15 +113,6 @@ export class EmbedService {
       tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
       loadMs: isOurs ? load.durationMs : 0,
     }
-  }
-
-  /**
-   * The built-in embedder is always available, so the error never says that there are no models.
-   */
-  #specOf(model: string): EmbedderSpec {
-    const { catalog } = this.#parts
-    if (catalog.ofKind('embedder').length > 0) return requireModel(catalog, 'embedder', model)
-    throw modelNotFound(model, `${BUILTIN_HASH_NAME} is always available`)
   }
 
   #itemsOf(

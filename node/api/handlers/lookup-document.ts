@@ -1,5 +1,7 @@
 import { parseDocumentKey, shownKey } from '../../document/document-limits.ts'
 import { parseProjection, type Projection } from '../../document/projection.ts'
+import { withSpecial } from '../../coordinator/special/special-fields.ts'
+import { splitProjection } from '../../coordinator/special/special-selection.ts'
 import { projectStored } from '../../coordinator/query/stored-projection.ts'
 import type { StoredDocument } from '../../coordinator/store-service.ts'
 import { textParameter, type OperationRequest } from '../../../door/operation.ts'
@@ -21,7 +23,7 @@ export const lookupDocument: Handler = (request, context) => {
   const answer = (stored: StoredDocument | undefined): BytesReply | Promise<BytesReply> => {
     if (stored === undefined) return documentMissing(request)
     if (projection === undefined) return documentFound(stored)
-    return projected(stored, projection, { request, context })
+    return projected(stored, { key, projection }, { request, context })
   }
   return found instanceof Promise ? found.then(answer) : answer(found)
 }
@@ -40,19 +42,27 @@ async function lookupStale(
   const { value: stored, stalenessMs } = found
   const headers = stalenessHeader(stalenessMs)
   if (stored === undefined) return documentMissing(request, headers)
-  const { json, version } = stored
   if (projection === undefined) return documentFound(stored, headers)
-  const part = await parsed(request, context, projectStored(json, projection, version))
-  return documentFound({ json: part, version }, headers)
+  return projected(stored, { key, projection, headers }, { request, context })
+}
+
+interface Projected {
+  readonly key: Buffer
+  readonly projection: Projection
+  readonly headers?: readonly string[]
 }
 
 async function projected(
-  { json, version }: StoredDocument,
-  projection: Projection,
+  stored: StoredDocument,
+  { key, projection, headers }: Projected,
   { request, context }: { readonly request: OperationRequest; readonly context: ApiContext },
 ): Promise<BytesReply> {
-  const part = await parsed(request, context, projectStored(json, projection, version))
-  return documentFound({ json: part, version })
+  const { json, version } = stored
+  const { body, special } = splitProjection(projection)
+  const part = await parsed(request, context, projectStored(json, body, version))
+  if (special === undefined) return documentFound({ json: part, version }, headers)
+  const more = await context.service.lookupSpecial(tableOf(request), key, special)
+  return documentFound({ json: withSpecial(part, more), version }, headers)
 }
 
 function documentFound(

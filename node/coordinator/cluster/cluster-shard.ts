@@ -26,8 +26,10 @@ import type { IndexPosition, PositionLimits } from '../../shard/following/index-
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
 import type { LocalShard } from '../../shard/local-shard.ts'
 import type {
+  ArtifactsAsked,
   CallOptions,
   DecideOptions,
+  FoundArtifacts,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -90,6 +92,10 @@ export class ClusterShard implements Shard {
     options?: CallOptions,
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
     return this.#askAtOnce((shard) => shard.read(key, options))
+  }
+
+  artifacts(asked: ArtifactsAsked, options?: CallOptions): Promise<readonly FoundArtifacts[]> {
+    return this.#ask((shard) => shard.artifacts(asked, options))
   }
 
   moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp> {

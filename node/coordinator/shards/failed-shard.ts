@@ -20,6 +20,7 @@ export class FailedShard implements Shard {
   }
 
   read = (): Promise<never> => this.#refuse()
+  artifacts = (): Promise<never> => this.#refuse()
   moment = (): Promise<never> => this.#refuse()
   scan = (): Promise<never> => this.#refuse()
   write = (): Promise<never> => this.#refuse()

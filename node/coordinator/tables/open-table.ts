@@ -6,7 +6,8 @@ import type { Shard } from '../../shard/shard.ts'
 import { rangeContains } from '../../shard/command/key-range.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings } from '../../shard/command/table-settings.ts'
-import { indexesOf } from './table-indexes.ts'
+import type { EmbeddingsIndex } from '../../embedding/written-embeddings.ts'
+import { embeddingsIndexesOf, indexesOf } from './table-indexes.ts'
 import type { TableRecord } from './table-record.ts'
 
 /** A table as this node serves it: its record, its compiled rules and its shards in key order. */
@@ -15,6 +16,8 @@ export class OpenTable implements TableSettings {
   readonly rules: DocumentRules
   readonly ttl: TtlPolicy | undefined
   readonly indexes: readonly IndexDefinition[]
+  /** Those that have vectors, by name. */
+  readonly embeddings: ReadonlyMap<string, EmbeddingsIndex>
   readonly shards: readonly Shard[]
 
   constructor(record: TableRecord, shards: readonly Shard[]) {
@@ -22,6 +25,7 @@ export class OpenTable implements TableSettings {
     this.rules = new DocumentRules(record.schema)
     this.ttl = ttlOf(record, this.rules)
     this.indexes = indexesOf(record)
+    this.embeddings = embeddingsIndexesOf(this.indexes)
     this.shards = shards
   }
 

@@ -1,7 +1,10 @@
 // The indexes of a table, and the configurations that a client may ask for.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import { readEmbeddingsSettings } from '../../embedding/settings.ts'
+import type { EmbeddingsIndex } from '../../embedding/written-embeddings.ts'
 import { NO_INDEX_ID, type IndexDefinition } from '../../index/host/index-definition.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
 import { INDEX_KINDS } from '../../index/kinds/index-kinds.ts'
 import { settingsOfKind } from '../../index/kinds/index-settings.ts'
 import type { IndexConfig } from './table-answers.ts'
@@ -33,6 +36,19 @@ export function indexesOf(record: TableRecord): readonly IndexDefinition[] {
   return record.hasBuiltInIndex ? [BUILT_IN, ...record.indexes] : record.indexes
 }
 
+/** The indexes that have vectors, by name. */
+export function embeddingsIndexesOf(
+  indexes: readonly IndexDefinition[],
+): ReadonlyMap<string, EmbeddingsIndex> {
+  const found = indexes.filter(({ kind }) => feedOf(kind) === 'artifacts')
+  return new Map(
+    found.map(({ name, id, settings }) => [
+      name,
+      { id, settings: readEmbeddingsSettings(settings) },
+    ]),
+  )
+}
+
 /** The record with one more index; undefined when it has one of that name. */
 export function withIndex(record: TableRecord, index: IndexDefinition): TableRecord | undefined {
   if (indexesOf(record).some(({ name }) => name === index.name)) return undefined
@@ -48,23 +64,9 @@ export function withoutIndex(record: TableRecord, indexName: string): TableRecor
   return { ...record, indexes: record.indexes.filter(({ name }) => name !== indexName) }
 }
 
-/** The name of the full-text index that a query searches. `wanted` is the client's choice. */
-export function chooseTextIndex(
-  table: string,
-  indexes: readonly IndexDefinition[],
-  wanted: string | undefined,
-): string {
-  const names = indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
-  const [first] = names
-  if (first === undefined) {
-    const problem = `table "${table}" has no full_text index to search; add one to its indexes`
-    throw new ServiceError('NOT_FOUND', problem)
-  }
-  if (wanted === undefined || names.includes(wanted)) return wanted ?? first
-  throw new ServiceError(
-    'NOT_FOUND',
-    `indexes: table "${table}" has no index "${wanted.slice(0, 128)}"; there are ${names.join(', ')}`,
-  )
+/** The names of the full-text indexes; queries search the first by default. */
+export function textIndexesOf(indexes: readonly IndexDefinition[]): readonly string[] {
+  return indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
 }
 
 export function indexConfigOf({ name, kind, memOnly, settings }: IndexDefinition): IndexConfig {

@@ -1,7 +1,9 @@
 import { must } from '../../../lib/assert.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
-import type { ReadClaim, TableWrites } from '../../document/writes.ts'
+import { located, shownKey } from '../../document/document-limits.ts'
+import type { Insert, ReadClaim, TableWrites } from '../../document/writes.ts'
+import { readEmbeddings, type ArtifactWrite } from '../../embedding/written-embeddings.ts'
 import { timestampOf } from '../../clock/hybrid-clock.ts'
 import type {
   KeyInterval,
@@ -16,6 +18,9 @@ import type { OpenTable } from '../tables/open-table.ts'
 const OPS_PER_STEP = 500
 /** Checking so many bytes of a document takes as long as sorting one operation. */
 const BYTES_PER_OP = 256
+const NO_KEYS: ReadonlySet<string> = new Set()
+const NO_ARTIFACTS: readonly ArtifactWrite[] = []
+const EMPTY_OBJECT_BYTES = '{}'.length
 /** About a millisecond of comparing keys. */
 const COMPARED_PER_STEP = 5000
 
@@ -47,6 +52,57 @@ export function* intervalOf({ tableId, ops, checks }: TransactionPart): Sliced<K
     }
   }
   return { tableId, first: must(first, 'a part has a key'), last: must(last, 'a part has a key') }
+}
+
+/** The keys of a request that are deleted and then inserted, where that matters: their vectors go. */
+function renewedKeys(
+  { embeddings }: OpenTable,
+  { deletes, inserts }: TableWrites,
+): ReadonlySet<string> {
+  if (embeddings.size === 0 || deletes.length === 0 || inserts.length === 0) return NO_KEYS
+  return new Set(deletes.map((key) => key.toString('latin1')))
+}
+
+/** A document whose body is empty beside vectors keeps the body that is stored. */
+function* insertOp(
+  table: OpenTable,
+  { key, json, embeddings }: Insert,
+  renewed: ReadonlySet<string>,
+): Sliced<WriteOp> {
+  const written =
+    embeddings === undefined ? NO_ARTIFACTS : yield* artifactsOf(table, key, embeddings)
+  if (embeddings !== undefined && json.length === EMPTY_OBJECT_BYTES) {
+    return { kind: 'artifacts', key, artifacts: written }
+  }
+  const isRenewed = renewed.size > 0 && renewed.has(key.toString('latin1'))
+  const artifacts = isRenewed ? [...removalsOf(table, written), ...written] : written
+  // Without a schema there is nothing to check, and so nothing that would take steps.
+  const { rules } = table
+  const { json: stored, expiry } = rules.free(json) ?? (yield* rules.checkSliced(key, json))
+  const put = { kind: 'put', key, json: stored, expiry } as const
+  return artifacts.length === 0 ? put : { ...put, artifacts }
+}
+
+function* artifactsOf(
+  { embeddings: indexes }: OpenTable,
+  key: Buffer,
+  embeddings: Buffer,
+): Sliced<readonly ArtifactWrite[]> {
+  try {
+    return yield* readEmbeddings(embeddings, indexes)
+  } catch (error) {
+    throw located(`document ${shownKey(key.toString())}`, error)
+  }
+}
+
+/** For the indexes that the document gives no vector. */
+function removalsOf(
+  { embeddings }: OpenTable,
+  written: readonly ArtifactWrite[],
+): readonly ArtifactWrite[] {
+  return [...embeddings.values()]
+    .filter(({ id }) => !written.some(({ index }) => index === id))
+    .map(({ id }) => ({ index: id, artifact: undefined }))
 }
 
 /** Sorts the reads and writes of a request by the shard that owns them. */
@@ -81,12 +137,10 @@ export class PartCollector {
       this.addOp(table, { kind: 'delete', key })
       if (meter.spend(1)) yield
     }
-    for (const { key, json } of writes.inserts) {
-      // Without a schema there is nothing to check, and so nothing that would take steps.
-      const { rules } = table
-      const checked = rules.free(json) ?? (yield* rules.checkSliced(key, json))
-      this.addOp(table, { kind: 'put', key, json: checked.json, expiry: checked.expiry })
-      if (meter.spend(1 + json.length / BYTES_PER_OP)) yield
+    const renewed = renewedKeys(table, writes)
+    for (const insert of writes.inserts) {
+      this.addOp(table, yield* insertOp(table, insert, renewed))
+      if (meter.spend(1 + insert.json.length / BYTES_PER_OP)) yield
     }
     for (const transform of writes.transforms) {
       this.addOp(table, { kind: 'transform', key: transform.key, transform })

@@ -7,6 +7,7 @@ import { IndexClient } from './index-client.ts'
 import type { IndexKinds } from './index-kind.ts'
 import { LostQuestions } from './lost-questions.ts'
 import { IndexWorkerThread } from './index-worker-thread.ts'
+import { threadsOf, type StartWorker } from './started-worker.ts'
 import { mergeWorkerReports, type WorkerReport } from './worker-report.ts'
 
 const THREADS_MAX = 4
@@ -23,8 +24,8 @@ export interface IndexWorkerPoolOptions {
   readonly clock: Clock
   readonly log: Log
   readonly kinds: IndexKinds
-  /** The file that workers run: it has an engine for each kind. */
-  readonly entry: URL
+  /** The file that workers run, or how one is started: it has an engine for each kind. */
+  readonly entry: URL | StartWorker
   readonly threads?: number
   /** The bound of the memory that all threads together use for their indexes. */
   readonly memoryBytesMax?: number
@@ -56,7 +57,9 @@ export class IndexWorkerPool implements AsyncDisposable {
     this.#kinds = kinds
     const settings = { memoryBytesMax: memoryBytesMax / threads }
     const nameOf = (index: number): string => this.#names[index] ?? String(index)
-    const options = { clock, log, settings, hangMs, entry, lost: new LostQuestions(), nameOf }
+    const startWorker = entry instanceof URL ? threadsOf(entry) : entry
+    const lost = new LostQuestions()
+    const options = { clock, log, settings, hangMs, startWorker, lost, nameOf }
     this.#threads = Array.from({ length: threads }, () => new IndexWorkerThread(options))
   }
 

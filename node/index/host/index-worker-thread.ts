@@ -1,7 +1,6 @@
 // One worker thread as the main thread sees it. It is started by the first call, and again by the
 // first call after it died.
 
-import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -17,6 +16,7 @@ import type {
   RequestOf,
   ToldWorker,
 } from './protocol.ts'
+import type { StartedWorker, StartWorker } from './started-worker.ts'
 import {
   newProgressMemory,
   seenProgress,
@@ -46,8 +46,7 @@ export interface IndexWorkerThreadOptions {
   readonly settings: Omit<IndexWorkerSettings, 'progress'>
   /** A worker that makes no progress for longer is ended and started again. */
   readonly hangMs: number
-  /** The file that the worker runs. */
-  readonly entry: URL
+  readonly startWorker: StartWorker
   /** The lost questions of all threads: the question that ended one may be asked of another. */
   readonly lost: LostQuestions
   /** For the log. */
@@ -62,7 +61,7 @@ export class IndexWorkerThread {
   readonly #with: IndexWorkerThreadOptions
   readonly #calls = new WorkerCalls<SentCall<IndexWorkerCallKind>>()
   readonly #onBroken = new Map<number, (error: ServiceError) => void>()
-  #worker: Worker | undefined
+  #worker: StartedWorker | undefined
   #progress: ProgressMemory | undefined
   #isReady = false
   #starts = 0
@@ -123,13 +122,13 @@ export class IndexWorkerThread {
     }
     const { index, kind, request, transfer = [] } = sent
     const worker = (this.#worker ??= this.#start())
-    const send = (id: number): void => worker.postMessage({ id, index, kind, request }, transfer)
+    const send = (id: number): void => worker.post({ id, index, kind, request }, transfer)
     return this.#calls.call<Answer>(sent, send)
   }
 
   /** What a worker that does not run is told is lost. */
   tell(message: ToldWorker): void {
-    this.#worker?.postMessage(message)
+    this.#worker?.post(message, [])
   }
 
   /** For calls that come later. */
@@ -156,31 +155,37 @@ export class IndexWorkerThread {
     await this.#worker?.terminate()
   }
 
-  #start(): Worker {
-    const { clock, log, settings, hangMs, entry } = this.#with
+  #start(): StartedWorker {
+    const { clock, log, settings, hangMs, startWorker } = this.#with
     const progress = newProgressMemory()
     this.#progress = progress
     this.#starts += 1
-    const workerData: IndexWorkerSettings = { ...settings, progress }
-    const worker = new Worker(entry, { name: 'indexes', workerData })
     let reason = 'it ended'
+    const worker = startWorker(
+      { ...settings, progress },
+      {
+        onMessage: (message) => this.#receive(message),
+        onMessageError: (error) => log.error('index worker spoke', { error: String(error) }),
+        onError: (error) => {
+          reason = String(error)
+          const told = error instanceof Error ? error.stack : reason
+          log.error('index worker failed', {
+            ...this.#fieldsOf(seenProgress(progress)),
+            error: told,
+          })
+        },
+        onExit: () => {
+          stopWatch()
+          this.#end(worker, reason, seenProgress(progress))
+        },
+      },
+    )
     const onHang = (seen: SeenProgress): void => {
       reason = `it made no progress for ${hangMs} ms`
       log.error('index worker hangs', this.#fieldsOf(seen))
       void worker.terminate()
     }
     const stopWatch = watchForHang({ clock, hangMs, progress, onHang })
-    worker.on('message', (message: FromIndexWorker<never>) => this.#receive(message))
-    worker.on('messageerror', (error) => log.error('index worker spoke', { error: String(error) }))
-    worker.on('error', (error) => {
-      reason = String(error)
-      const told = error instanceof Error ? error.stack : reason
-      log.error('index worker failed', { ...this.#fieldsOf(seenProgress(progress)), error: told })
-    })
-    worker.on('exit', () => {
-      stopWatch()
-      this.#end(worker, reason, seenProgress(progress))
-    })
     return worker
   }
 
@@ -203,7 +208,7 @@ export class IndexWorkerThread {
   }
 
   /** Tells apart the call that was under way, because it may be why the worker ended. */
-  #end(worker: Worker, reason: string, seen: SeenProgress): void {
+  #end(worker: StartedWorker, reason: string, seen: SeenProgress): void {
     if (this.#worker === worker) {
       this.#worker = undefined
       this.#progress = undefined

@@ -5,7 +5,7 @@
 //   D1  The versions of a key strictly increase.
 //   D2  A record with an expiry has exactly one entry in the expiry keyspace.
 //   D3  A version leaves the documents keyspace only into history.
-//   D4  A document keeps its ordinal until it is deleted; no ordinal is given twice.
+//   D4  A document keeps its ordinal until it is deleted or expires; no ordinal is given twice.
 
 import { assert } from '../../../lib/assert.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
@@ -15,7 +15,8 @@ import { checkDocumentLimits, located, shownKey } from '../../document/document-
 import { applyTransformsSliced, type TransformRequest } from '../../document/transform.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
-import type { CommandView } from './command-view.ts'
+import { artifactsIn, changeBy, noDocument } from './planned-change.ts'
+import { putArtifacts, putArtifactsAlone } from './put-artifacts.ts'
 import type { VersionCheck, WriteOp } from '../command/command.ts'
 import {
   encodeTombstone,
@@ -84,11 +85,8 @@ function* plansByKey(
       plan.transforms.push(op.transform)
       plans.set(name, plan)
     } else {
-      const intent: IntentOp =
-        op.kind === 'delete'
-          ? { kind: 'delete' }
-          : { kind: 'put', json: op.json, expiry: op.expiry, ttlGeneration }
-      plans.set(name, { key, op: intent, transforms: [] })
+      if (op.kind === 'artifacts' && plans.has(name)) throw noDocument(key)
+      plans.set(name, { key, op: changeBy(op, ttlGeneration), transforms: [] })
     }
     if (meter.spend(1)) yield
   }
@@ -97,17 +95,24 @@ function* plansByKey(
 
 function* outcomeOf(
   context: ApplyContext,
-  { key, op, transforms }: KeyPlan,
+  plan: KeyPlan,
   ttl: TtlPolicy | undefined,
 ): Sliced<IntentOp> {
+  const { key, op, transforms } = plan
+  // Only transforms and artifacts need to know the stored document.
+  const before =
+    op === undefined || op.kind === 'artifacts' ? currentJson(context, key, ttl) : plannedJson(op)
+  if (op?.kind === 'artifacts' && before === undefined) throw noDocument(key)
+  const after =
+    transforms.length === 0
+      ? undefined
+      : yield* applyTransformsSliced(before, transforms, context.nowMs)
   // Skipped (no document, no upsert): the key stays as it is, but nobody may change it meanwhile.
-  if (transforms.length === 0) return op ?? { kind: 'lock' }
-  const before = op === undefined ? currentJson(context, key, ttl) : plannedJson(op)
-  const after = yield* applyTransformsSliced(before, transforms, context.nowMs)
   if (after === undefined) return op ?? { kind: 'lock' }
   yield* checkLimits(key, after)
   const checked = yield* context.rules.checkSliced(key, after)
-  return { kind: 'put', ...checked, ttlGeneration: ttl?.generation ?? 0 }
+  const ttlGeneration = ttl?.generation ?? 0
+  return { kind: 'put', ...checked, ttlGeneration, artifacts: artifactsIn(op) }
 }
 
 function* checkLimits(key: Buffer, json: Buffer): Sliced<void> {
@@ -162,27 +167,36 @@ export function* failedCheck(
  * planned it, whose intent goes. Repeating it changes nothing.
  */
 export function applyPlanned(
-  { view, ttl }: ApplyContext,
+  context: ApplyContext,
   { key, op, intentOf }: PlannedWrite & { readonly intentOf?: TransactionId },
   version: Timestamp,
 ): void {
+  const { view, ttl } = context
   const previous = view.record(key)
   const isDone = previous !== undefined && versionOf(previous) === version
-  const ordinal = isDone || op.kind !== 'put' ? undefined : ordinalAfter(view, previous)
+  const ordinal = isDone || op.kind !== 'put' ? undefined : ordinalAfter(context, previous)
   const record =
     isDone || op.kind === 'lock' ? undefined : recordAfter({ op, ttl, ordinal }, previous, version)
   if (record === undefined) {
+    if (op.kind === 'artifacts') putArtifactsAlone(view, { key, previous }, op.artifacts)
     if (intentOf !== undefined) view.del(intentKey(key, intentOf))
     return
   }
   assert(previous === undefined || versionOf(previous) < version, 'D1: versions increase')
   view.replace(key, record, intentOf === undefined ? { previous } : { previous, intentOf })
+  putArtifacts(view, { key, ordinal }, artifactsIn(op))
 }
 
-/** D4. A document from before there were ordinals gets its own with its next write. */
-function ordinalAfter(view: CommandView, previous: DocumentRecord | undefined): number | undefined {
-  const known = previous === undefined ? undefined : ordinalOf(previous)
-  return known ?? view.takeOrdinal()
+/**
+ * D4. A document from before there were ordinals gets its own with its next write. One that takes the place of
+ * an expired document is a new one, to which the artifacts of that one do not belong.
+ */
+function ordinalAfter(
+  { view, ttl, nowMs }: ApplyContext,
+  previous: DocumentRecord | undefined,
+): number | undefined {
+  const isKept = previous !== undefined && isVisible(previous, ttl, nowMs)
+  return (isKept ? ordinalOf(previous) : undefined) ?? view.takeOrdinal()
 }
 
 interface RecordParts {
@@ -197,6 +211,7 @@ function recordAfter(
   previous: DocumentRecord | undefined,
   version: Timestamp,
 ): DocumentRecord | undefined {
+  if (op.kind === 'artifacts') return undefined
   const record = intentOutcome(op, version, { ttl, ordinal })
   if (record !== undefined) return record
   return previous === undefined || isDeleted(previous) ? undefined : encodeTombstone(version)

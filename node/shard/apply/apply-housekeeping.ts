@@ -19,6 +19,7 @@ import {
   ordinalOf,
   ttlGenerationOf,
   versionOf,
+  withOrdinal,
   type DocumentRecord,
 } from '../format/document-record.ts'
 import { encodeCollected } from '../format/collected-mark.ts'
@@ -112,17 +113,6 @@ export function* applyNumber(
   }
   if (completes) view.del(UNNUMBERED_KEY)
   return { changed }
-}
-
-function withOrdinal(record: DocumentRecord, ordinal: number): DocumentRecord {
-  const header = {
-    version: versionOf(record),
-    deleted: false,
-    ttlGeneration: ttlGenerationOf(record),
-    expiresAtMs: expiresAtMsOf(record),
-    ordinal,
-  }
-  return encodeRecord(header, jsonOf(record))
 }
 
 export function* applyCollect(context: ApplyContext, command: CollectCommand): Sliced<undefined> {

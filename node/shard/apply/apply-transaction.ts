@@ -21,21 +21,23 @@ import {
   READ_COST,
   type PlannedWrite,
 } from './apply-documents.ts'
-import type {
-  CommandByKind,
-  DecideCommand,
-  Decision,
-  PrepareCommand,
-  PrepareOutcome,
-  Refusal,
-  ResolveCommand,
-  TransactionStatus,
-  WriteCommand,
-  WriteOutcome,
+import {
+  artifactBytes,
+  type CommandByKind,
+  type DecideCommand,
+  type Decision,
+  type PrepareCommand,
+  type PrepareOutcome,
+  type Refusal,
+  type ResolveCommand,
+  type TransactionStatus,
+  type WriteCommand,
+  type WriteOutcome,
 } from '../command/command.ts'
-import { encodeIntent } from '../format/intent-codec.ts'
+import { encodeIntent, type IntentOp } from '../format/intent-codec.ts'
 import { intentKey, transactionKey } from '../format/keyspace.ts'
 import { encodeTransactionRecord } from '../format/transaction-record.ts'
+import { changeBy } from './planned-change.ts'
 import { nameOf } from './shard-overlay.ts'
 import { begunAtOf, type TransactionId } from '../command/transaction-id.ts'
 
@@ -70,10 +72,9 @@ function plainWriteOf({ checks, ops, ttl }: WriteCommand): PlannedWrite | undefi
   if (op === undefined || ops.length > 1 || checks.length > 0 || op.kind === 'transform') {
     return undefined
   }
-  const { key } = op
-  if (op.kind === 'delete') return { key, op: { kind: 'delete' } }
-  const { json, expiry } = op
-  return { key, op: { kind: 'put', json, expiry, ttlGeneration: ttl?.generation ?? 0 } }
+  // Artifacts alone need a look at their document.
+  if (op.kind === 'artifacts') return undefined
+  return { key: op.key, op: changeBy(op, ttl?.generation ?? 0) }
 }
 
 /** One step: no generators on the way of the most frequent command. */
@@ -106,7 +107,7 @@ export function* applyPrepare(
     const intent = { transactionId, anchor, commitAtLeast: stamp, op }
     view.put(intentKey(key, transactionId), encodeIntent(intent))
     memory.locks.add({ key, intent, heldSinceMs: context.monotonicMs })
-    if (meter.spend(READ_COST + (op.kind === 'put' ? op.json.length : 0))) yield
+    if (meter.spend(READ_COST + intentBytes(op))) yield
   }
   if (begin !== undefined) {
     const live: LiveTransaction = {
@@ -159,7 +160,12 @@ export function* applyResolve(context: ApplyContext, command: ResolveCommand): S
 
 /** The cost of applying a write: it reads the record that it replaces, and makes its own. */
 function costOf({ view }: ApplyContext, { op }: PlannedWrite): number {
-  return READ_COST + (op.kind === 'put' ? op.json.length : view.replacedBytes)
+  return READ_COST + (op.kind === 'delete' ? view.replacedBytes : intentBytes(op))
+}
+
+function intentBytes(op: IntentOp): number {
+  if (op.kind === 'put') return op.json.length + artifactBytes(op.artifacts)
+  return op.kind === 'artifacts' ? artifactBytes(op.artifacts) : 0
 }
 
 /** Aborts a transaction that has no record here and, by its mark, keeps it from ever beginning. */

@@ -5,7 +5,7 @@ import type { IntentOp } from '../format/intent-codec.ts'
 import { effectiveExpiryMs } from '../format/visibility.ts'
 
 /**
- * The document that a write makes at `version`; undefined when it deletes or only locks. A write that
+ * The document that a write makes at `version`; undefined when it deletes, only locks, or changes artifacts alone. A write that
  * was checked under another policy than the table's present one gets the expiry of the present: the
  * pass that gives documents their new expiry may be over already.
  */

@@ -2,8 +2,10 @@
 // caller can send a command to the machine of the leader. The log and the followers get the effects of a
 // command instead, because its effects depend on the settings and the code of the leader that applied it.
 
+import { unreachable } from '../../../lib/assert.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { TransformRequest } from '../../document/transform.ts'
+import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
 import type { Expiry, TtlPolicy } from '../../schema/document-rules.ts'
 import type { TransactionId } from './transaction-id.ts'
 
@@ -13,6 +15,13 @@ export type WriteOp =
       readonly key: Buffer
       readonly json: Buffer
       readonly expiry: Expiry
+      readonly artifacts?: readonly ArtifactWrite[] | undefined
+    }
+  /** Leaves the document as it is, which must exist. */
+  | {
+      readonly kind: 'artifacts'
+      readonly key: Buffer
+      readonly artifacts: readonly ArtifactWrite[]
     }
   | { readonly kind: 'delete'; readonly key: Buffer }
   | { readonly kind: 'transform'; readonly key: Buffer; readonly transform: TransformRequest }
@@ -208,5 +217,21 @@ export function writeBytes({ checks, ops }: Pick<WriteCommand, 'checks' | 'ops'>
 }
 
 function opBytes(op: WriteOp): number {
-  return ITEM_BYTES + op.key.length + (op.kind === 'put' ? op.json.length : 0)
+  const bytes = ITEM_BYTES + op.key.length
+  switch (op.kind) {
+    case 'put':
+      return bytes + op.json.length + artifactBytes(op.artifacts)
+    case 'artifacts':
+      return bytes + artifactBytes(op.artifacts)
+    case 'delete':
+    case 'transform':
+      return bytes
+    default:
+      return unreachable(op)
+  }
+}
+
+/** A rough size of what is written to artifacts, in bytes. */
+export function artifactBytes(artifacts: readonly ArtifactWrite[] = []): number {
+  return artifacts.reduce((sum, { artifact }) => sum + ITEM_BYTES + (artifact?.length ?? 0), 0)
 }

@@ -1,13 +1,15 @@
 // A walk through the whole table that builds an index. Later writes reach the index by the log.
 
 import type { DocumentChange } from '../../index/host/document-batch.ts'
-import { keyspaceRange } from '../format/keyspace.ts'
-import { readLastKey, readNextDocuments, type DocumentSource } from './document-changes.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { readLastKey, readNextDocuments } from './document-changes.ts'
+import type { IndexSource } from './index-source.ts'
 import type { SavedBackfill } from './saved-backfill.ts'
 
-/** The table to walk, and the log entry from which the log takes over. */
+/** What to walk, and the log entry from which the log takes over. */
 export interface BackfillOptions {
-  readonly source: DocumentSource
+  readonly source: IndexSource
+  readonly clock: Clock
   /** The walk sees every write up to this log entry, because it begins after them. */
   readonly walkedTo: number
   /** Why the index is built again, if it was there before. */
@@ -21,21 +23,27 @@ export type WalkedSpan = Pick<SavedBackfill, 'cursor' | 'last' | 'processed'>
 export class Backfill {
   readonly walkedTo: number
   readonly reason: string | undefined
-  readonly #source: DocumentSource
+  readonly #source: IndexSource
+  readonly #clock: Clock
   #cursor: Buffer | undefined
   /** The table's greatest key when the walk began: keys behind it come by the log. */
   #last: Buffer | undefined
   #processed = 0
 
-  constructor({ source, walkedTo, reason }: BackfillOptions) {
+  constructor({ source, clock, walkedTo, reason }: BackfillOptions) {
     this.#source = source
+    this.#clock = clock
     this.walkedTo = walkedTo
     this.reason = reason
   }
 
   /** A walk that was interrupted: `begin` is not called. */
-  static resume(source: DocumentSource, saved: SavedBackfill): Backfill {
-    const backfill = new Backfill({ source, walkedTo: saved.walkedTo, reason: saved.reason })
+  static resume(
+    options: Pick<BackfillOptions, 'source' | 'clock'>,
+    saved: SavedBackfill,
+  ): Backfill {
+    const { walkedTo, reason } = saved
+    const backfill = new Backfill({ ...options, walkedTo, reason })
     backfill.#cursor = saved.cursor
     backfill.#last = saved.last
     backfill.#processed = saved.processed
@@ -70,7 +78,8 @@ export class Backfill {
   /** The next page of documents, taken by `take`; false at the end of the table. */
   async step(take: (changes: readonly DocumentChange[]) => Promise<void>): Promise<boolean> {
     const last = this.#last
-    const found = last && (await readNextDocuments(this.#source, { after: this.#cursor, last }))
+    const span = last && { after: this.#cursor, last }
+    const found = span && (await readNextDocuments(this.#source, span, this.#clock))
     if (found === undefined) return false
     await take(found.changes)
     this.#processed += found.changes.filter(({ json }) => json !== undefined).length
@@ -78,13 +87,13 @@ export class Backfill {
     return true
   }
 
-  /** From 0 to 1, by bytes of the table without the most recently written ones. */
+  /** From 0 to 1, by bytes of what is walked, without the most recently written ones. */
   async progress(): Promise<number> {
     if (this.#cursor === undefined) return 0
-    const { store } = this.#source
-    const { gte, lt } = keyspaceRange('documents')
-    const walked = { gte, lt: Buffer.concat([gte, this.#cursor]) }
-    const total = await store.approximateBytes({ gte, lt })
-    return total === 0 ? 0 : Math.min(1, (await store.approximateBytes(walked)) / total)
+    const source = this.#source
+    const { gte, lt } = source.range
+    const walked = { gte, lt: source.placeOf(this.#cursor) }
+    const total = await source.store.approximateBytes({ gte, lt })
+    return total === 0 ? 0 : Math.min(1, (await source.store.approximateBytes(walked)) / total)
   }
 }

@@ -7,19 +7,9 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { DocumentChange } from '../../index/host/document-batch.ts'
-import type { TtlPolicy } from '../../schema/document-rules.ts'
-import type { KvStore } from '../../storage/kv-store.ts'
-import {
-  checkRecord,
-  isDeleted,
-  jsonOf,
-  ordinalOf,
-  type DocumentRecord,
-} from '../format/document-record.ts'
-import { documentKey, keyOfDocumentKey, keyspaceRange } from '../format/keyspace.ts'
 import type { OpenedLogEntry } from '../format/log-entry.ts'
 import { readLog } from '../format/log-reader.ts'
-import { effectiveExpiryMs } from '../format/visibility.ts'
+import type { IndexSource } from './index-source.ts'
 
 /** The most keys of one step. An entry that touches more is taken as a whole. */
 const STEP_KEYS_MAX = 1000
@@ -30,12 +20,6 @@ const SLICE_MS = 1
 /** The touches between two looks at the clock, which costs as much as several touches. */
 const TOUCHES_BETWEEN_LOOKS = 256
 
-/** The documents of a shard: their store, and the policy by which they expire. */
-export interface DocumentSource {
-  readonly store: KvStore
-  readonly ttl: TtlPolicy | undefined
-}
-
 /** The keys that a run of log entries touched, each once. */
 export interface TouchedKeys {
   readonly keys: readonly Buffer[]
@@ -43,19 +27,22 @@ export interface TouchedKeys {
   readonly sequence: number
 }
 
-/** The keys of the entries from `from` to `to`; CORRUPTION if the log does not reach back that far. */
+/**
+ * The keys that concern the index, of the entries from `from` to `to`; CORRUPTION if the log does not reach back
+ * that far.
+ */
 export async function readTouchedKeys(
-  store: KvStore,
+  source: IndexSource,
   { from, to }: { readonly from: number; readonly to: number },
   clock: Clock,
 ): Promise<TouchedKeys> {
   const slice = new SliceClock(clock, SLICE_MS)
   const keys = new Map<string, Buffer>()
   let expected = from
-  for await (const page of readLog(store, from)) {
+  for await (const page of readLog(source.store, from)) {
     for (const { sequence, entry } of page) {
       if (sequence !== expected) throw missingEntry(expected)
-      await addKeys(keys, entry, slice)
+      await addKeys(keys, { source, entry }, slice)
       if (sequence >= to || keys.size >= STEP_KEYS_MAX) {
         return { keys: [...keys.values()], sequence }
       }
@@ -67,12 +54,13 @@ export async function readTouchedKeys(
 
 async function addKeys(
   keys: Map<string, Buffer>,
-  { touches }: OpenedLogEntry,
+  { source, entry }: { readonly source: IndexSource; readonly entry: OpenedLogEntry },
   slice: SliceClock,
 ): Promise<void> {
   let untilLook = TOUCHES_BETWEEN_LOOKS
-  for (const { key } of touches) {
-    keys.set(key.toString('latin1'), key)
+  for (const touch of entry.touches) {
+    const { key } = touch
+    if (source.concerns(touch)) keys.set(key.toString('latin1'), key)
     untilLook--
     if (untilLook > 0) continue
     untilLook = TOUCHES_BETWEEN_LOOKS
@@ -86,7 +74,7 @@ function missingEntry(sequence: number): ServiceError {
 
 /** The documents of the keys, in batches; the last batch may be empty and is marked. */
 export async function* readChanges(
-  { store, ttl }: DocumentSource,
+  source: IndexSource,
   keys: readonly Buffer[],
   clock: Clock,
 ): AsyncGenerator<{ readonly changes: readonly DocumentChange[]; readonly isLast: boolean }> {
@@ -94,7 +82,7 @@ export async function* readChanges(
   let bytes = 0
   let sliceEndMs = clock.monotonicMs() + SLICE_MS
   for (const key of keys) {
-    const change = changeOf(key, store.get(documentKey(key)), ttl)
+    const change = source.changeOf(key)
     changes.push(change)
     bytes += key.length + (change.json?.length ?? 0)
     if (bytes >= BATCH_BYTES_MAX || changes.length >= STEP_KEYS_MAX) {
@@ -120,37 +108,30 @@ export interface KeySpan {
 
 /** The documents of the next page; none at the end of the span. */
 export async function readNextDocuments(
-  { store, ttl }: DocumentSource,
+  source: IndexSource,
   { after, last }: KeySpan,
+  clock: Clock,
 ): Promise<{ readonly changes: readonly DocumentChange[]; readonly last: Buffer } | undefined> {
-  const { gte } = keyspaceRange('documents')
-  const from = after === undefined ? { gte } : { gt: documentKey(after) }
-  for await (const page of store.pages({ ...from, lte: documentKey(last) })) {
-    const changes = page.map(([stored, record]) => changeOf(keyOfDocumentKey(stored), record, ttl))
+  const { gte } = source.range
+  const from = after === undefined ? { gte } : { gt: source.placeOf(after) }
+  for await (const page of source.store.pages({ ...from, lte: source.placeOf(last) })) {
+    const slice = new SliceClock(clock, SLICE_MS)
+    const changes: DocumentChange[] = []
+    for (const [place, value] of page) {
+      changes.push(source.changeAt(place, value))
+      if (slice.isOver) await slice.turn()
+    }
     const read = changes.at(-1)?.key
     return read === undefined ? undefined : { changes, last: Buffer.from(read) }
   }
   return undefined
 }
 
-/** The greatest key of the table, deleted or not; undefined for an empty table. */
-export async function readLastKey({ store }: DocumentSource): Promise<Buffer | undefined> {
-  const newestFirst = { ...keyspaceRange('documents'), reverse: true, limit: 1 }
-  for await (const page of store.pages(newestFirst)) {
-    const stored = page[0]?.[0]
-    return stored === undefined ? undefined : Buffer.from(keyOfDocumentKey(stored))
+/** The greatest key of the walk, deleted or not; undefined if there is none. */
+export async function readLastKey(source: IndexSource): Promise<Buffer | undefined> {
+  for await (const page of source.store.pages({ ...source.range, reverse: true, limit: 1 })) {
+    const place = page[0]?.[0]
+    return place === undefined ? undefined : Buffer.from(source.keyAt(place))
   }
   return undefined
-}
-
-function changeOf(
-  key: Buffer,
-  record: DocumentRecord | undefined,
-  ttl: TtlPolicy | undefined,
-): DocumentChange {
-  if (record === undefined || isDeleted(checkRecord(record))) {
-    return { key, json: undefined, expiresAtMs: 0 }
-  }
-  const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
-  return { key, json: jsonOf(record), expiresAtMs, ordinal: ordinalOf(record) }
 }

@@ -14,6 +14,8 @@
 //   X2  The checkpoint of the index is 0 until the whole table has been walked. A power failure
 //       never takes an entry below the checkpoint back, because the store holds only durable
 //       entries.
+//   X3  Searches never show less than before, also after the end of a worker or of the process: what an earlier
+//       one may have promised (`promised`) has to be applied first.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
@@ -26,11 +28,12 @@ import type { TableSchema } from '../../schema/table-schema.ts'
 import type { IndexActivity } from './index-health.ts'
 import { Backfill } from './backfill.ts'
 import { BuildNotices, type IndexPlace } from './build-notices.ts'
-import { readChanges, readTouchedKeys, type DocumentSource } from './document-changes.ts'
+import { readChanges, readTouchedKeys } from './document-changes.ts'
 import { DocumentSender } from './document-sender.ts'
 import { FlushSchedule } from './flush-schedule.ts'
 import type { FollowerState } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'
+import { sourceOf, type DocumentSource, type IndexSource } from './index-source.ts'
 import { LearntFields } from './learnt-fields.ts'
 import { openIndex, resetIndex } from './open-index.ts'
 import { saveBackfill, type SavedBackfill } from './saved-backfill.ts'
@@ -77,6 +80,7 @@ export interface IndexFollowerOptions {
 export class IndexFollower {
   readonly index: IndexClient
   readonly #with: IndexFollowerOptions
+  readonly #made: IndexSource
   readonly #waiters = new SequenceWaiters()
   readonly #stop = new AbortController()
   readonly #fields: LearntFields
@@ -88,6 +92,7 @@ export class IndexFollower {
   #state: FollowerState = { kind: 'opening', reason: undefined }
   #serving = Promise.withResolvers<void>()
   #applied = 0
+  #promised: number
   #shown = 0
   #flushed = 0
   #openingSinceMs = Infinity
@@ -101,7 +106,9 @@ export class IndexFollower {
   constructor(options: IndexFollowerOptions) {
     const { index, clock, place } = options
     this.#with = options
+    this.#made = sourceOf(options.shard, options.definition)
     this.index = index
+    this.#promised = options.shard.appliedSequence
     this.#source = options.source
     this.#fields = new LearntFields({ ...options, signal: this.#stop.signal })
     this.#setAside = new SetAsideDocuments(place, options)
@@ -149,6 +156,11 @@ export class IndexFollower {
   /** Everything committed up to this log entry is searchable, or will be when the index is built. */
   get applied(): number {
     return this.#applied
+  }
+
+  /** An index that is behind this log entry has been further before, and may not answer yet (X3). */
+  get promised(): number {
+    return Math.max(this.#promised, this.#applied)
   }
 
   /** No answer so far has shown anything above this log entry: documents are read later than their keys. */
@@ -302,6 +314,7 @@ export class IndexFollower {
   async #open(): Promise<void> {
     const { shard, clock } = this.#with
     this.#broken = undefined
+    this.#promised = this.promised
     this.#openingSinceMs = clock.monotonicMs()
     await this.#fields.load()
     const options = { ...this.#with, fields: this.#fields }
@@ -325,9 +338,9 @@ export class IndexFollower {
 
   async #build(reason: string | undefined): Promise<void> {
     // The walk meets all earlier commits, and the log brings all later ones.
-    const { shard: source } = this.#with
-    const walkedTo = source.appliedSequence
-    const backfill = new Backfill({ source, walkedTo, reason })
+    const { shard, clock } = this.#with
+    const walkedTo = shard.appliedSequence
+    const backfill = new Backfill({ source: this.#made, clock, walkedTo, reason })
     this.#applied = walkedTo
     this.#flushed = 0
     this.#setState({ kind: 'building', backfill })
@@ -337,7 +350,7 @@ export class IndexFollower {
   }
 
   #continue(saved: SavedBackfill): void {
-    const backfill = Backfill.resume(this.#with.shard, saved)
+    const backfill = Backfill.resume({ source: this.#made, clock: this.#with.clock }, saved)
     this.#applied = saved.applied
     this.#flushed = 0
     this.#setState({ kind: 'building', backfill })
@@ -350,9 +363,9 @@ export class IndexFollower {
     const to = shard.appliedSequence
     if (this.#applied >= to) return false
     const run = { from: this.#applied + 1, to }
-    const { keys, sequence } = await readTouchedKeys(shard.store, run, clock)
+    const { keys, sequence } = await readTouchedKeys(this.#made, run, clock)
     if (keys.length > 0) {
-      for await (const { changes, isLast } of readChanges(shard, keys, clock)) {
+      for await (const { changes, isLast } of readChanges(this.#made, keys, clock)) {
         const upTo = isLast ? sequence : this.#applied
         this.#flushed = await this.#send(this.#isBuilding ? 0 : upTo, changes)
       }

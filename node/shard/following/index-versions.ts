@@ -17,6 +17,7 @@ import type { SearchLimits } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { SchemaSource } from '../../index/host/index-engine.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -80,16 +81,24 @@ export function indexVersionOf(schema: TableSchema | undefined): number {
   return schema.version === 0 && !isMapped ? 0 : schema.version + 1
 }
 
-function indexDirectoryName(name: string, version: number): string {
-  return `${name}-v${version}`
+/**
+ * What the names of an index's directories begin with. Indexes made from artifacts have those of their own id, so
+ * that no later index of the same name finds them; names have no "~".
+ */
+export function directoryBaseOf({ name, kind, id }: IndexDefinition): string {
+  return feedOf(kind) === 'artifacts' ? `${name}~${id}` : name
+}
+
+function indexDirectoryName(definition: IndexDefinition, version: number): string {
+  return `${directoryBaseOf(definition)}-v${version}`
 }
 
 /** Undefined for a directory that is not an index's. */
 export function parseIndexDirectoryName(
   directory: string,
-): { readonly name: string; readonly version: number } | undefined {
-  const { name, version } = /^(?<name>.+)-v(?<version>\d+)$/.exec(directory)?.groups ?? {}
-  return name === undefined ? undefined : { name, version: Number(version) }
+): { readonly base: string; readonly version: number } | undefined {
+  const { base, version } = /^(?<base>.+)-v(?<version>\d+)$/.exec(directory)?.groups ?? {}
+  return base === undefined ? undefined : { base, version: Number(version) }
 }
 
 interface Version {
@@ -169,7 +178,7 @@ export class IndexVersions {
 
   /**
    * INVALID_ARGUMENT for a request to another kind of index. UNAVAILABLE while it is being built, or does not reach
-   * the log entry `atLeast`.
+   * the log entry `atLeast`, or is behind what it has shown before.
    */
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     asked: IndexRequest<Kind, Name>,
@@ -182,7 +191,8 @@ export class IndexVersions {
       throw new ServiceError('INVALID_ARGUMENT', message)
     }
     await this.#whenServing(limits)
-    if (!this.hasReached(limits.atLeast)) await this.#reached(limits, SERVING_WAIT_MAX_MS)
+    const atLeast = Math.max(limits.atLeast, this.#current.follower.promised)
+    if (!this.hasReached(atLeast)) await this.#reached({ ...limits, atLeast }, SERVING_WAIT_MAX_MS)
     const { follower } = this.#current
     await follower.learnFields()
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
@@ -233,7 +243,8 @@ export class IndexVersions {
     const { follower } = this.#current
     const own = follower.activity
     const activity = own.kind === 'none' ? (this.#next?.follower.activity ?? own) : own
-    const answers = own.kind !== 'building' && own.kind !== 'failed'
+    const isAsBefore = follower.applied >= follower.promised
+    const answers = own.kind !== 'building' && own.kind !== 'failed' && isAsBefore
     const { name, kind } = this.definition
     const isMigrating = this.#next !== undefined
     const { entriesBehind } = follower
@@ -260,9 +271,9 @@ export class IndexVersions {
   /** Does nothing for an index that is in memory only, is being built, or has no checkpoint. */
   async linkFiles(directory: string): Promise<void> {
     const { follower, version } = this.#current
-    const { name, kind, memOnly } = this.definition
+    const { kind, memOnly } = this.definition
     if (memOnly || follower.state.kind !== 'serving') return
-    const into = path.join(directory, indexDirectoryName(name, version))
+    const into = path.join(directory, indexDirectoryName(this.definition, version))
     await mkdir(into, { mode: 0o700 })
     try {
       const { checkpoint } = await follower.index.snapshot(into)
@@ -295,7 +306,7 @@ export class IndexVersions {
   #start(version: number, source: SchemaSource): Version {
     const { definition, table, shard, fields, pool, root, clock, log, events } = this.#with
     const { name, kind, memOnly } = definition
-    const directory = memOnly ? undefined : path.join(root, indexDirectoryName(name, version))
+    const directory = memOnly ? undefined : path.join(root, indexDirectoryName(definition, version))
     const index = pool.newIndex({ name: `${table}/${shard.id}/${name}`, kind })
     const follower = new IndexFollower({
       shard,

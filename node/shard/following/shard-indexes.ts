@@ -12,7 +12,12 @@ import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import type { TableFieldsDirectory } from './table-fields.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { IndexEvents } from './index-events.ts'
-import { indexVersionOf, parseIndexDirectoryName, IndexVersions } from './index-versions.ts'
+import {
+  directoryBaseOf,
+  indexVersionOf,
+  IndexVersions,
+  parseIndexDirectoryName,
+} from './index-versions.ts'
 
 const ROOM_WAIT_MS_MAX = 2000
 /** A given reason saves the error that `abort` would create. */
@@ -140,7 +145,9 @@ export class ShardIndexes {
     const { indexes, schema } = this.#wanted
     try {
       const found = await this.#earlierVersions(indexes, schema)
-      for (const definition of indexes) this.#add(definition, found.get(definition.name))
+      for (const definition of indexes) {
+        this.#add(definition, found.get(directoryBaseOf(definition)))
+      }
     } catch (error) {
       this.#warn('indexes not found', error)
       for (const definition of indexes) this.#add(definition, undefined)
@@ -150,13 +157,13 @@ export class ShardIndexes {
 
   /**
    * Removes the directories that no index needs. Returns the version of an earlier schema that each
-   * index has on the disk.
+   * index has on the disk, by the base of its directories.
    */
   async #earlierVersions(
     wanted: readonly IndexDefinition[],
     schema: TableSchema | undefined,
   ): Promise<ReadonlyMap<string, number>> {
-    const durable = new Set(wanted.filter(({ memOnly }) => !memOnly).map(({ name }) => name))
+    const durable = new Set(wanted.filter(({ memOnly }) => !memOnly).map(directoryBaseOf))
     const earlier = new Map<string, number>()
     const unwanted: string[] = []
     const parsed = (await directoriesIn(this.#root)).map((directory) => ({
@@ -164,9 +171,9 @@ export class ShardIndexes {
       ...parseIndexDirectoryName(directory),
     }))
     // The oldest of several versions was the one that answered (V2); the others were never complete.
-    for (const { directory, name = '', version = 0 } of parsed.toSorted(byVersion)) {
-      if (durable.has(name) && version === indexVersionOf(schema)) continue
-      if (durable.has(name) && !earlier.has(name)) earlier.set(name, version)
+    for (const { directory, base = '', version = 0 } of parsed.toSorted(byVersion)) {
+      if (durable.has(base) && version === indexVersionOf(schema)) continue
+      if (durable.has(base) && !earlier.has(base)) earlier.set(base, version)
       else unwanted.push(directory)
     }
     for (const directory of unwanted) {

@@ -99,3 +99,15 @@ export function jsonOf(record: DocumentRecord): Buffer {
 export function ordinalOf(record: DocumentRecord): number | undefined {
   return record[0] === FORMAT_NUMBERED ? record.readUInt32BE(PLAIN_HEADER_BYTES) : undefined
 }
+
+/** The same document with an ordinal. */
+export function withOrdinal(record: DocumentRecord, ordinal: number): DocumentRecord {
+  const header = {
+    version: versionOf(record),
+    deleted: false,
+    ttlGeneration: ttlGenerationOf(record),
+    expiresAtMs: expiresAtMsOf(record),
+    ordinal,
+  }
+  return encodeRecord(header, jsonOf(record))
+}

@@ -3,6 +3,7 @@
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
+import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
 import type { Expiry } from '../../schema/document-rules.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { ShardAddress } from '../command/command.ts'
@@ -17,6 +18,9 @@ const FORMAT = 1
 const OP_PUT = 1
 const OP_DELETE = 2
 const OP_LOCK = 3
+const OP_PUT_WITH_ARTIFACTS = 4
+const OP_ARTIFACTS = 5
+const INDEX_ID_BYTES = 8
 const EXPIRY_NONE = 0
 const EXPIRY_AT = 1
 const EXPIRY_AFTER_WRITE = 2
@@ -28,7 +32,11 @@ export type IntentOp =
       readonly json: Buffer
       readonly expiry: Expiry
       readonly ttlGeneration: number
+      /** Absent: the document keeps its artifacts. */
+      readonly artifacts?: readonly ArtifactWrite[] | undefined
     }
+  /** The document stays as it is. */
+  | { readonly kind: 'artifacts'; readonly artifacts: readonly ArtifactWrite[] }
   | { readonly kind: 'delete' }
   | { readonly kind: 'lock' }
 
@@ -49,8 +57,14 @@ export function encodeIntent({ transactionId, anchor, commitAtLeast, op }: Inten
     .shortBytes(anchor.key)
   if (op.kind === 'delete') return writer.u8(OP_DELETE).done()
   if (op.kind === 'lock') return writer.u8(OP_LOCK).done()
-  writer.u8(OP_PUT).u16(op.ttlGeneration & 0xffff)
-  return writeExpiry(writer, op.expiry).raw(op.json).done()
+  if (op.kind === 'artifacts') {
+    return writeArtifacts(writer.u8(OP_ARTIFACTS), op.artifacts).done()
+  }
+  const { artifacts } = op
+  writer.u8(artifacts === undefined ? OP_PUT : OP_PUT_WITH_ARTIFACTS)
+  writeExpiry(writer.u16(op.ttlGeneration & 0xffff), op.expiry)
+  if (artifacts !== undefined) writeArtifacts(writer, artifacts)
+  return writer.raw(op.json).done()
 }
 
 export function decodeIntent(bytes: Buffer): Intent {
@@ -65,10 +79,34 @@ function readOp(reader: ByteReader): IntentOp {
   const kind = reader.u8()
   if (kind === OP_DELETE) return { kind: 'delete' }
   if (kind === OP_LOCK) return { kind: 'lock' }
-  if (kind !== OP_PUT) throw new ServiceError('CORRUPTION', `intent: unknown operation ${kind}`)
+  if (kind === OP_ARTIFACTS) return { kind: 'artifacts', artifacts: readArtifacts(reader) }
+  if (kind !== OP_PUT && kind !== OP_PUT_WITH_ARTIFACTS) {
+    throw new ServiceError('CORRUPTION', `intent: unknown operation ${kind}`)
+  }
   const ttlGeneration = reader.u16()
   const expiry = readExpiry(reader)
-  return { kind: 'put', ttlGeneration, expiry, json: reader.rest() }
+  const artifacts = kind === OP_PUT ? undefined : readArtifacts(reader)
+  const put = { kind: 'put', ttlGeneration, expiry, json: reader.rest() } as const
+  return artifacts === undefined ? put : { ...put, artifacts }
+}
+
+function writeArtifacts(writer: ByteWriter, artifacts: readonly ArtifactWrite[]): ByteWriter {
+  writer.u16(artifacts.length)
+  for (const { index, artifact } of artifacts) {
+    writer.raw(Buffer.from(index, 'hex')).u32(artifact?.length ?? 0)
+    if (artifact !== undefined) writer.raw(artifact)
+  }
+  return writer
+}
+
+function readArtifacts(reader: ByteReader): readonly ArtifactWrite[] {
+  const artifacts: ArtifactWrite[] = []
+  for (let left = reader.u16(); left > 0; left--) {
+    const index = reader.raw(INDEX_ID_BYTES).toString('hex')
+    const bytes = reader.u32()
+    artifacts.push({ index, artifact: bytes === 0 ? undefined : reader.raw(bytes) })
+  }
+  return artifacts
 }
 
 function writeExpiry(writer: ByteWriter, expiry: Expiry): ByteWriter {

@@ -22,6 +22,7 @@ export const KEYSPACES = {
   transactions: 0x06,
   expiry: 0x07,
   finished: 0x08,
+  artifacts: 0x09,
 } as const
 
 export type Keyspace = keyof typeof KEYSPACES
@@ -47,6 +48,9 @@ export const COLLECTED_KEY = Buffer.concat([
 const ESCAPE = 0x00
 const ESCAPED_ZERO = 0xff
 const TERMINATOR = 0x01
+/** UTF-8 has no such byte. */
+const AFTER_EVERY_KEY = Buffer.from([0xff])
+const NO_KEY = Buffer.alloc(0)
 const VERSION_MASK = 0xffff_ffff_ffff_ffffn
 
 export function keyspaceRange(keyspace: Keyspace): { gte: Buffer; lt: Buffer } {
@@ -140,6 +144,28 @@ export function expiryKey(expiresAtMs: number, key: Uint8Array): Buffer {
 
 export function parseExpiryKey(stored: Buffer): { expiresAtMs: number; key: Buffer } {
   return { expiresAtMs: Number(stored.readBigUInt64BE(1)), key: stored.subarray(9) }
+}
+
+const INDEX_ID_BYTES = 8
+
+/** `index` is the id of an index, 16 hexadecimal digits. */
+export function artifactKey(index: string, key: Uint8Array): Buffer {
+  const out = Buffer.allocUnsafe(1 + INDEX_ID_BYTES + key.length)
+  out[0] = KEYSPACES.artifacts
+  assert(out.write(index, 1, 'hex') === INDEX_ID_BYTES, 'an index id has 16 hexadecimal digits')
+  out.set(key, 1 + INDEX_ID_BYTES)
+  return out
+}
+
+export function parseArtifactKey(stored: Buffer): { index: string; key: Buffer } {
+  const end = 1 + INDEX_ID_BYTES
+  return { index: stored.toString('hex', 1, end), key: stored.subarray(end) }
+}
+
+/** The artifacts of one index. */
+export function artifactRange(index: string): { gte: Buffer; lt: Buffer } {
+  const gte = artifactKey(index, NO_KEY)
+  return { gte, lt: Buffer.concat([gte, AFTER_EVERY_KEY]) }
 }
 
 function composeKey(keyspace: Keyspace, key: Uint8Array, suffix: Uint8Array): Buffer {

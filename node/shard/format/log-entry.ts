@@ -9,9 +9,14 @@ import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { CommandKind } from '../command/command.ts'
 
-const FORMAT = 1
+/** 2: a touch says whether document or artifacts changed. */
+const FORMAT = 2
+/** Each touch is of a document, and there are no artifacts. */
+const FORMER_FORMAT = 1
 const TOUCH_DELETED = 1
 const TOUCH_OVERWRITES = 2
+const TOUCH_ARTIFACTS = 4
+const TOUCH_NO_DOCUMENT = 8
 const HEAD_BYTES = 22
 /** At most, beside the key. */
 const TOUCH_BYTES = 11
@@ -20,9 +25,13 @@ const TOUCHES_PER_STEP = 4000
 /** The cost of adding up the length of a touch, in written touches. */
 const TOUCH_SIZED = 0.1
 
-/** One document that an entry changed. */
+/** What an entry changed under a key. */
+export type TouchedPart = 'document' | 'artifacts' | 'both'
+
+/** One document that an entry changed, or its artifacts. */
 export interface Touch {
   readonly key: Buffer
+  readonly changed: TouchedPart
   readonly deleted: boolean
   /** The version that moved to history, when there was one. */
   readonly previous: Timestamp | undefined
@@ -87,9 +96,15 @@ function writeHead(writer: ByteWriter, { kind, stamp, version, touches }: LogEnt
   writer.u8(FORMAT).u8(CODE_BY_KIND[kind]).timestamp(stamp).timestamp(version).u32(touches.length)
 }
 
-function writeTouch(writer: ByteWriter, { key, deleted, previous }: Touch): void {
+const FLAGS_BY_PART: Record<TouchedPart, number> = {
+  document: 0,
+  artifacts: TOUCH_ARTIFACTS | TOUCH_NO_DOCUMENT,
+  both: TOUCH_ARTIFACTS,
+}
+
+function writeTouch(writer: ByteWriter, { key, changed, deleted, previous }: Touch): void {
   const overwrites = previous === undefined ? 0 : TOUCH_OVERWRITES
-  writer.u8((deleted ? TOUCH_DELETED : 0) | overwrites).shortBytes(key)
+  writer.u8((deleted ? TOUCH_DELETED : 0) | overwrites | FLAGS_BY_PART[changed]).shortBytes(key)
   if (previous !== undefined) writer.timestamp(previous)
 }
 
@@ -104,7 +119,8 @@ export interface OpenedLogEntry extends Omit<LogEntry, 'touches'> {
 }
 
 export function openLogEntry(bytes: Buffer): OpenedLogEntry {
-  const reader = new ByteReader(bytes, 'log entry').format(FORMAT)
+  const reader = new ByteReader(bytes, 'log entry')
+  reader.oneOfFormats([FORMAT, FORMER_FORMAT])
   const kind = kindOfCode(reader.u8())
   const stamp = reader.timestamp()
   const version = reader.timestamp()
@@ -121,9 +137,15 @@ function readTouch(reader: ByteReader): Touch {
   const key = reader.shortBytes()
   return {
     key,
+    changed: changedOf(flags),
     deleted: (flags & TOUCH_DELETED) !== 0,
     previous: (flags & TOUCH_OVERWRITES) !== 0 ? reader.timestamp() : undefined,
   }
+}
+
+function changedOf(flags: number): TouchedPart {
+  if ((flags & TOUCH_ARTIFACTS) === 0) return 'document'
+  return (flags & TOUCH_NO_DOCUMENT) === 0 ? 'both' : 'artifacts'
 }
 
 const KIND_BY_CODE = new Map(Object.entries(CODE_BY_KIND).map(([kind, code]) => [code, kind]))

@@ -27,8 +27,10 @@ import type { IndexStatus } from '../following/index-health.ts'
 import type { IndexPosition, PositionLimits } from '../following/index-position.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
 import type {
+  ArtifactsAsked,
   CallOptions,
   DecideOptions,
+  FoundArtifacts,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -40,6 +42,7 @@ import type {
 } from '../shard.ts'
 import type { ShardId } from '../shard-id.ts'
 import { readLong } from './read-long.ts'
+import { remoteArtifacts } from './remote-artifacts.ts'
 import { remoteResolve } from './remote-resolve.ts'
 import { remoteScan } from './remote-scan.ts'
 import { remoteSearch } from './remote-search.ts'
@@ -76,6 +79,10 @@ export class RemoteShard implements Shard {
     const found = await this.#asker.ask(SHARD_CALLS.read, key, options)
     if (found.kind === 'long') return readLong(this.#asker, key, options)
     return found.kind === 'record' ? found.record : undefined
+  }
+
+  artifacts(asked: ArtifactsAsked, options?: CallOptions): Promise<readonly FoundArtifacts[]> {
+    return remoteArtifacts(this.#asker, asked, options)
   }
 
   moment(range: KeyRange, options?: CallOptions): Promise<Timestamp> {

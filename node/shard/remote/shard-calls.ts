@@ -74,6 +74,7 @@ export const OPERATIONS = {
   scanNow: 56,
   indexPosition: 57,
   searchFrom: 58,
+  artifacts: 59,
 } as const
 
 /** How one call goes over the wire. `read` checks an argument like a client's request. */

@@ -9,6 +9,7 @@ import { assertPlausible, readArgument, type CameCall } from './answered-calls.t
 import { messagesOf } from './long-messages.ts'
 import { SEARCH_ANSWER_BYTES_MAX } from './wire/call-limits.ts'
 import { OPERATIONS, readRange, readResolve, readScan } from './shard-calls.ts'
+import { readArtifactsAsked, writeFoundArtifacts } from './wire/artifacts-codec.ts'
 import { beginPart } from './wire/call-head.ts'
 import { readDocumentKey } from './wire/command-codec.ts'
 import { readAsked } from './wire/index-codec.ts'
@@ -35,6 +36,7 @@ export const STREAMED_CALLS: readonly StreamedCall[] = [
   { operation: OPERATIONS.resolve, answer: resolve },
   { operation: OPERATIONS.search, answer: search },
   { operation: OPERATIONS.readLong, answer: readLong },
+  { operation: OPERATIONS.artifacts, answer: artifacts },
 ]
 
 async function* scan({
@@ -124,6 +126,21 @@ async function* readLong({
     .boolean(record !== undefined)
     .joined()
   if (record !== undefined) yield* partMessagesOf([record])
+}
+
+async function* artifacts({
+  shard,
+  from,
+  request: { signal },
+  clock,
+  begin,
+}: CameStream): AsyncGenerator<Uint8Array, void> {
+  const asked = await readArgument(from, clock, readArtifactsAsked)
+  const found = await shard.artifacts(asked, { signal })
+  yield begin().joined()
+  const written = new WireWriter()
+  writeFoundArtifacts(written, found)
+  yield* partMessagesOf(written.parts())
 }
 
 /** The bytes in messages of bounded length. */

@@ -46,6 +46,11 @@ interface Image {
   holder: FaultyKvStore | undefined
 }
 
+export interface FaultyDiskOptions {
+  readonly pace?: () => Promise<void>
+  readonly pageEntriesMax?: number
+}
+
 /** More states than this are not told apart: the older ones are lost first. */
 const STATES_MAX = 256
 
@@ -76,14 +81,16 @@ export class FaultyDisk implements KvStoreFactory {
   readonly #directory: FaultyDirectory
 
   readonly #pace: (() => Promise<void>) | undefined
+  readonly #pageEntriesMax: number | undefined
 
   /**
    * `seed` decides which unsynced writes a power failure takes. Each write waits for `pace` first, which must
-   * always resolve.
+   * always resolve. Walks have `pageEntriesMax` entries on a page; default: as stores in memory.
    */
-  constructor(seed = 1, { pace }: { readonly pace?: () => Promise<void> } = {}) {
+  constructor(seed = 1, { pace, pageEntriesMax }: FaultyDiskOptions = {}) {
     this.#random = seededRandom(seed)
     this.#pace = pace
+    this.#pageEntriesMax = pageEntriesMax
     this.#directory = this.#newDirectory()
   }
 
@@ -138,6 +145,7 @@ export class FaultyDisk implements KvStoreFactory {
     }
     const power = this.#power
     image.holder = new FaultyKvStore(name, image, {
+      pageEntriesMax: this.#pageEntriesMax,
       assertUsable: () => this.#assertPower(power),
       write: (ops, sync) => this.#write(image, { ops, sync, power }),
       flush: () => this.#flush(image, power),
@@ -308,6 +316,7 @@ function newImage(): Image {
 }
 
 interface Disk {
+  readonly pageEntriesMax: number | undefined
   assertUsable(): void
   write(ops: readonly KvOp[], sync: boolean): Promise<void>
   flush(): Promise<void>
@@ -359,7 +368,8 @@ class FaultyKvStore implements KvStore {
 
   pages(range: KvRange): AsyncIterable<readonly KvEntry[]> {
     this.#assertUsable()
-    return pagesOf(this.#image.entries.walk(range), () => this.#assertUsable())
+    const { pageEntriesMax } = this.#disk
+    return pagesOf(this.#image.entries.walk(range), () => this.#assertUsable(), pageEntriesMax)
   }
 
   async approximateBytes(range: KvRange): Promise<number> {

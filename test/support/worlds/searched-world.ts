@@ -16,7 +16,12 @@ import { ReplicatedWorld, type TestNode } from './replicated-world.ts'
 import { openTestPool, settingsOf, textSearch } from './text-shard.ts'
 
 /** In memory, so that a restart of a node builds it anew. */
-const INDEX: IndexDefinition = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: true }
+const INDEX: IndexDefinition = {
+  id: '0123456789abcdef',
+  kind: 'text',
+  name: 'words',
+  memOnly: true,
+}
 
 /** What a node has for its index. */
 interface Searching {

@@ -2,6 +2,7 @@
 
 import { timestampOf } from '../../../node/clock/hybrid-clock.ts'
 import { parseFieldPath } from '../../../node/document/field-path.ts'
+import { encodeArtifact } from '../../../node/embedding/artifact.ts'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import type { PrepareCommand, WriteCommand } from '../../../node/shard/command/command.ts'
 import { buildTransactionId } from '../../../node/shard/command/transaction-id.ts'
@@ -16,10 +17,15 @@ import {
 } from '../../../node/shard/remote/shard-calls.ts'
 import {
   beginAnswer,
+  beginPart,
   encodeRefusal,
   ShardRefusal,
   writeCallHead,
 } from '../../../node/shard/remote/wire/call-head.ts'
+import {
+  writeArtifactsAsked,
+  writeFoundArtifacts,
+} from '../../../node/shard/remote/wire/artifacts-codec.ts'
 import { writeAsked } from '../../../node/shard/remote/wire/index-codec.ts'
 import {
   CLOSED_TIME,
@@ -37,6 +43,14 @@ const time = timestampOf(0x1122_3344_5566_0007n)
 const id = buildTransactionId(time, '0123456789abcdef')
 const anchor = { tableId: 'tä', key }
 
+export const ARTIFACT = encodeArtifact({
+  kind: 'dense',
+  ordinal: 0,
+  sourceHash: undefined,
+  dimension: 1,
+  rows: [{ start: 0, end: 0, vector: Float32Array.of(0.5) }],
+})
+
 export const WRITE: WriteCommand = {
   checks: [{ key, version: time }],
   ops: [
@@ -44,6 +58,21 @@ export const WRITE: WriteCommand = {
     { kind: 'put', key, json: Buffer.from('{}'), expiry: { kind: 'at', ms: 1_700_000_000_000.5 } },
     { kind: 'put', key, json: Buffer.from('{}'), expiry: { kind: 'after-write', durationMs: 60 } },
     { kind: 'delete', key: Buffer.from('deleted') },
+    {
+      kind: 'put',
+      key,
+      json: Buffer.from('{}'),
+      expiry: { kind: 'none' },
+      artifacts: [
+        { index: '0123456789abcdef', artifact: ARTIFACT },
+        { index: 'fedcba9876543210', artifact: undefined },
+      ],
+    },
+    {
+      kind: 'artifacts',
+      key: Buffer.from('kept'),
+      artifacts: [{ index: '0123456789abcdef', artifact: ARTIFACT }],
+    },
     {
       kind: 'transform',
       key,
@@ -128,6 +157,7 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
     const asked = { kind: 'text', question: 'statistics', request: REQUEST }
     runAtOnce(writeSearchHere(out, { index: 'text', asked, atLeast: 9 }))
   },
+  artifacts: (out) => writeArtifactsAsked(out, { keys: [key], indexes: ['0123456789abcdef'] }),
   searchFrom: (out) => {
     const asked = { kind: 'text', question: 'statistics', request: REQUEST }
     runAtOnce(writeSearchFrom(out, { index: 'text', asked, from: POSITION }))
@@ -191,9 +221,16 @@ export function answerMessages(): Record<string, Buffer> {
     'a closed time': answerOf(CLOSED_TIME, time),
     'a moment': answerOf(SHARD_CALLS.moment, time),
     'rows of a scan': part,
+    'found artifacts': foundArtifacts(),
     'a refusal that names the leader': encodeRefusal(time, notLeader),
     'a refusal with an unknown outcome': encodeRefusal(time, unknown),
   }
+}
+
+function foundArtifacts(): Buffer {
+  const out = beginPart(new WireWriter())
+  writeFoundArtifacts(out, [[ARTIFACT, undefined]])
+  return out.joined()
 }
 
 function answerOf<Answer>(

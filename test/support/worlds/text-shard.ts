@@ -34,7 +34,12 @@ import { routesTo } from './routes.ts'
 
 const ID = parseShardId('00000000000000aa')
 const WAIT_MS = 60_000
-export const WORDS: IndexDefinition = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false }
+export const WORDS: IndexDefinition = {
+  id: '0123456789abcdef',
+  kind: 'text',
+  name: 'words',
+  memOnly: false,
+}
 
 export interface TextShardOptions {
   readonly schema?: TableSchema

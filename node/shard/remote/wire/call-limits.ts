@@ -13,5 +13,9 @@ export const PART_BYTES = 32 * KIB
 export const ARGUMENT_BYTES_MAX = 128 * MIB
 /** The long arguments that a node holds, all together. */
 export const ARGUMENTS_BYTES_MAX = 256 * MIB
+/** The documents whose artifacts one call asks for. */
+export const ARTIFACT_KEYS_MAX = 1024
+/** The longest answer about artifacts: a mebibyte, and the last document's. */
+export const ARTIFACTS_ANSWER_BYTES_MAX = 64 * MIB
 /** The longest answer of an index. */
 export const SEARCH_ANSWER_BYTES_MAX = 64 * MIB

@@ -25,12 +25,15 @@ import {
   TRANSACTION_ID_BYTES,
   type TransactionId,
 } from '../../command/transaction-id.ts'
+import { readArtifacts, writeArtifacts } from './artifact-writes-codec.ts'
 import { malformed, type WireReader } from './wire-reader.ts'
 import type { WireWriter } from './wire-writer.ts'
 
 const PUT = 1
 const DELETE = 2
 const TRANSFORM = 3
+const PUT_WITH_ARTIFACTS = 4
+const ARTIFACTS = 5
 const EXPIRY_NONE = 0
 const EXPIRY_AT = 1
 const EXPIRY_AFTER_WRITE = 2
@@ -128,8 +131,14 @@ function readPlan(from: WireReader): TransactionPlan | undefined {
 function writeOp(out: WireWriter, op: WriteOp): void {
   switch (op.kind) {
     case 'put':
-      writeExpiry(out.u8(PUT).key(op.key), op.expiry)
+      writeExpiry(
+        out.u8(op.artifacts === undefined ? PUT : PUT_WITH_ARTIFACTS).key(op.key),
+        op.expiry,
+      )
+      if (op.artifacts !== undefined) writeArtifacts(out, op.artifacts)
       return void out.bytes(op.json)
+    case 'artifacts':
+      return writeArtifacts(out.u8(ARTIFACTS).key(op.key), op.artifacts)
     case 'delete':
       return void out.u8(DELETE).key(op.key)
     case 'transform':
@@ -140,7 +149,7 @@ function writeOp(out: WireWriter, op: WriteOp): void {
 }
 
 function* readOp(from: WireReader): Sliced<WriteOp> {
-  const kind = from.oneOf([PUT, DELETE, TRANSFORM])
+  const kind = from.oneOf([PUT, DELETE, TRANSFORM, PUT_WITH_ARTIFACTS, ARTIFACTS])
   const key = readDocumentKey(from)
   if (kind === DELETE) return { kind: 'delete', key }
   if (kind === TRANSFORM) {
@@ -148,10 +157,12 @@ function* readOp(from: WireReader): Sliced<WriteOp> {
     if (!transform.key.equals(key)) throw malformed('a transform of another key')
     return { kind: 'transform', key, transform }
   }
+  if (kind === ARTIFACTS) return { kind: 'artifacts', key, artifacts: readArtifacts(from) }
   const expiry = readExpiry(from)
+  const artifacts = kind === PUT ? undefined : readArtifacts(from)
   const json = from.bytes()
   yield* checkDocument(json)
-  return { kind: 'put', key, json, expiry }
+  return { kind: 'put', key, json, expiry, ...(artifacts === undefined ? {} : { artifacts }) }
 }
 
 /** The shard and its indexes take for granted that a document is the JSON text of an object. */

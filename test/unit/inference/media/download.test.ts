@@ -2,18 +2,19 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { TLSSocket } from 'node:tls'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../../../lib/clock.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
 import { RequestMemory } from '../../../../lib/http/request-memory.ts'
 import type { HeldMemory } from '../../../../lib/http/request-memory.ts'
-import type { DownloaderParts } from '../../../../inference/media/media-downloader.ts'
+import type { DownloaderParts } from '../../../../lib/media/media-downloader.ts'
 import { MEDIA_LIMITS_DEFAULT } from '../../../../inference/media/media-limits.ts'
 import type { MediaLimits } from '../../../../inference/media/media-limits.ts'
 import { MediaReader } from '../../../../inference/media/media-reader.ts'
 import type { ImageContent, ReadOptions } from '../../../../inference/media/media-reader.ts'
-import { isPublicAddress } from '../../../../inference/media/public-address.ts'
+import { isPublicAddress } from '../../../../lib/media/public-address.ts'
 import { close, listen, portOf } from '../../../support/servers/local-server.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../../../support/servers/tls-certificate.ts'
 
@@ -325,6 +326,15 @@ describe('media downloads', () => {
     const error = await failure(reader().readImage(urlOf('images.test'), quiet()))
 
     expect(error.message).to.include('the download failed (ECONNRESET)')
+  })
+
+  it('refuse a body that is compressed though the request forbids it', async () => {
+    answer = (_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(1_000_000)))
+
+    const error = await failure(reader().readImage(urlOf('images.test'), quiet()))
+
+    expect(error.message).to.include('the host sends gzip, which was not asked for')
   })
 
   it("detect the format by the bytes and not by the host's content type", async () => {

@@ -157,7 +157,7 @@ describe('the catalog of hostile model directories', () => {
     await writeTinyEmbedder(at('embedders/twice-i8'))
     await writeTinyEmbedder(at('embedders/inside'))
 
-    const catalog = await scan({ embedder: new Set(['inside']) })
+    const catalog = await scan({ names: { embedder: new Set(['inside']) } })
 
     expect(catalog.ofKind('embedder').map(({ name }) => name)).to.deep.equal(['twice-i8'])
     expect(catalog.skipped).to.deep.equal([

@@ -5,7 +5,7 @@ import { isServiceError } from '../../../../lib/errors.ts'
 import {
   decodeArtifact,
   encodeArtifact,
-  isParkedArtifact,
+  hasRows,
   ordinalOfArtifact,
   type Artifact,
 } from '../../../../node/embedding/artifact.ts'
@@ -89,13 +89,14 @@ describe('artifact', () => {
     }
   })
 
-  it('tells ordinal and kind without reading rows', () => {
+  it('tells ordinal and whether there are rows without reading them', () => {
     const parked = encodeArtifact(must('parked'))
     const dense = encodeArtifact(must('dense, given by a client'))
 
     expect(ordinalOfArtifact(parked)).to.equal(9)
-    expect(isParkedArtifact(parked)).to.equal(true)
-    expect(isParkedArtifact(dense)).to.equal(false)
+    expect(hasRows(parked)).to.equal(false)
+    expect(hasRows(dense)).to.equal(true)
+    expect(hasRows(encodeArtifact(must('dense, nothing to embed')))).to.equal(false)
   })
 
   it('refuses every truncation and every extension', () => {

@@ -17,7 +17,7 @@ const KEY = Buffer.from('k')
 /** An entry of a log without a journal, with the document that it wrote. */
 function entry(sequence: number): readonly KvOp[] {
   const stamp = timestampAtMs(sequence)
-  const touches = [{ key: KEY, deleted: false, previous: undefined }]
+  const touches = [{ key: KEY, changed: 'document' as const, deleted: false, previous: undefined }]
   const value = encodeLogEntry({ kind: 'write', stamp, version: stamp, touches })
   return [
     { type: 'put', key: logKey(sequence), value },

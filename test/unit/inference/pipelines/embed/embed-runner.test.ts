@@ -30,6 +30,7 @@ const SPEC: EmbedderSpec = {
     laterModule: undefined,
     projectionFile: undefined,
     isPaddedToMax: false,
+    hasAlignedRows: false,
   },
   image: {
     graphFile: 'image.onnx',

@@ -13,6 +13,7 @@ import {
   readLastKey,
   readNextDocuments,
 } from '../../../../../node/shard/following/document-changes.ts'
+import { sourceOf } from '../../../../../node/shard/following/index-source.ts'
 import { INDEX_LAG_BYTES_MAX } from '../../../../../node/shard/following/index-lag.ts'
 import { endOfLog } from '../../../../../node/shard/format/log-reader.ts'
 import { until } from '../../../../support/until.ts'
@@ -101,13 +102,14 @@ describe('a text index of a shard', () => {
   it('walks the table as it was when its build began, however it grows at its end', async () => {
     await using text = await TextShard.open({ hasIndexes: false })
     await text.write(textOp('a', 'tide'), textOp('b', 'tide'))
-    const last = must(await readLastKey(text.shard), 'a last key')
+    const source = sourceOf(text.shard, WORDS)
+    const last = must(await readLastKey(source), 'a last key')
     await text.write(textOp('c', 'tide'), textOp('aa', 'tide'))
 
     const walked: string[] = []
     let after: Buffer | undefined
     for (;;) {
-      const found = await readNextDocuments(text.shard, { after, last })
+      const found = await readNextDocuments(source, { after, last }, systemClock)
       if (found === undefined) break
       walked.push(...found.changes.map(({ key }) => Buffer.from(key).toString()))
       after = found.last

@@ -44,6 +44,7 @@ import {
   type IntentOp,
 } from '../../../../../node/shard/format/intent-codec.ts'
 import {
+  artifactKey,
   COLLECTED_KEY,
   documentKey,
   expiryKey,
@@ -82,12 +83,19 @@ const json = Buffer.from('{"n":1}')
 const key = Buffer.from('a\0b')
 const expiresAtMs = 1_900_000_000_123
 
+const artifacts = [
+  { index: '0123456789abcdef', artifact: Buffer.from('artifact') },
+  { index: 'fedcba9876543210', artifact: undefined },
+]
+
 const intentOf = (op: IntentOp) => ({ transactionId, anchor, commitAtLeast: version, op })
 const PUT = { kind: 'put', json, ttlGeneration: 3 } as const
 const intents: Readonly<Record<string, IntentOp>> = {
   'intent: put': { ...PUT, expiry: { kind: 'none' } },
   'intent: put, expires at': { ...PUT, expiry: { kind: 'at', ms: expiresAtMs } },
   'intent: put, expires after': { ...PUT, expiry: { kind: 'after-write', durationMs: 60_000 } },
+  'intent: put, with artifacts': { ...PUT, expiry: { kind: 'none' }, artifacts },
+  'intent: artifacts': { kind: 'artifacts', artifacts },
   'intent: delete': { kind: 'delete' },
   'intent: lock': { kind: 'lock' },
 }
@@ -100,9 +108,10 @@ const entries: Readonly<Record<string, LogEntry>> = {
     stamp: timestampOf(version + 9n),
     version,
     touches: [
-      { key, deleted: false, previous: undefined },
-      { key, deleted: true, previous: timestampOf(5n) },
-      { key, deleted: false, previous: timestampOf(5n) },
+      { key, changed: 'document', deleted: false, previous: undefined },
+      { key, changed: 'both', deleted: true, previous: timestampOf(5n) },
+      { key, changed: 'both', deleted: false, previous: timestampOf(5n) },
+      { key, changed: 'artifacts', deleted: false, previous: undefined },
     ],
   },
   ...Object.fromEntries(
@@ -174,6 +183,7 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'key: intent': intentKey(key, transactionId),
   'key: transaction': transactionKey(key, transactionId),
   'key: expiry': expiryKey(expiresAtMs, key),
+  'key: artifact': artifactKey('0123456789abcdef', key),
   'key: finished': finishedKey(transactionId),
   'key: collected mark': COLLECTED_KEY,
   'record: document': encodeRecord(
@@ -207,6 +217,7 @@ const manyTouches: LogEntry = {
   version,
   touches: countTo(20_000).map((n) => ({
     key: Buffer.from(`key ${n}`),
+    changed: 'document',
     deleted: n % 2 === 0,
     previous: n % 3 === 0 ? version : undefined,
   })),
@@ -310,6 +321,16 @@ describe('the disk formats of a shard', () => {
       expect(decodeLogEntry(stored(name))).to.deep.equal(entry)
     })
   }
+
+  it('read a log entry of format 1, whose touches are of documents', () => {
+    const { touches } = decodeLogEntry(stored('format 1: log entry: touches'))
+
+    expect(touches).to.deep.equal([
+      { key, changed: 'document', deleted: false, previous: undefined },
+      { key, changed: 'document', deleted: true, previous: timestampOf(5n) },
+      { key, changed: 'document', deleted: false, previous: timestampOf(5n) },
+    ])
+  })
 
   for (const [state, status] of Object.entries(statuses)) {
     it(`read a ${state} transaction record of an earlier version`, () => {

@@ -28,6 +28,7 @@ const STREAMS = new Set([
   'scanAt',
   'searchHere',
   'searchFrom',
+  'artifacts',
 ])
 const UPLOADS: Readonly<Record<UploadName, 'write' | 'prepare'>> = {
   writeLong: 'write',

@@ -48,6 +48,11 @@ const asked = { kind: 'text', question: 'statistics', request: { conditions } } 
 
 const ROWS: Readonly<Record<Exclude<ShardMethod, 'hurry'>, Row>> = {
   read: { isRepeatable: true, call: async ({ remote }, signal) => remote.read(key, { signal }) },
+  artifacts: {
+    isRepeatable: true,
+    call: ({ remote }, signal) =>
+      remote.artifacts({ keys: [key], indexes: ['0123456789abcdef'] }, { signal }),
+  },
   moment: {
     isRepeatable: true,
     call: ({ remote }, signal) => remote.moment(EVERYTHING, { signal }),

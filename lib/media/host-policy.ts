@@ -1,7 +1,7 @@
 // Decides before any connection whether it is allowed: first by the URL, then by the host's addresses.
 
 import { isIP } from 'node:net'
-import { ServiceError } from '../../lib/errors.ts'
+import { ServiceError } from '../errors.ts'
 
 /** The name resolver and the rule for public addresses. Tests replace both. */
 export interface NetworkView {
@@ -75,5 +75,5 @@ async function resolveHost(host: string, network: NetworkView): Promise<readonly
 }
 
 function refuse(why: string, cause?: unknown): ServiceError {
-  return new ServiceError('INVALID_ARGUMENT', `image_url: ${why}`, { cause })
+  return new ServiceError('INVALID_ARGUMENT', why, { cause })
 }

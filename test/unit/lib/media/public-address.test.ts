@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isPublicAddress } from '../../../../inference/media/public-address.ts'
+import { isPublicAddress } from '../../../../lib/media/public-address.ts'
 
 describe('public addresses', () => {
   const refused = [

@@ -16,14 +16,13 @@ import * as https from 'node:https'
 import type { RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import type { Clock } from '../../lib/clock.ts'
-import { ServiceError, isServiceError } from '../../lib/errors.ts'
-import { ByteCollector } from '../../lib/http/byte-collector.ts'
-import type { HeldMemory } from '../../lib/http/request-memory.ts'
-import { runSliced } from '../../lib/sliced.ts'
+import type { Clock } from '../clock.ts'
+import { ServiceError, isServiceError } from '../errors.ts'
+import { ByteCollector } from '../http/byte-collector.ts'
+import { runSliced } from '../sliced.ts'
+import type { DownloadLimits } from './download-limits.ts'
 import { checkHost, hostOf, parseMediaUrl } from './host-policy.ts'
 import type { CheckedHost, NetworkView } from './host-policy.ts'
-import type { MediaLimits } from './media-limits.ts'
 import { isPublicAddress } from './public-address.ts'
 
 const REDIRECTS_MAX = 5
@@ -40,7 +39,7 @@ const internet: NetworkView = {
 
 /** The limits of downloads, and replaceable parts for tests. */
 export interface DownloaderParts {
-  readonly limits: MediaLimits
+  readonly limits: DownloadLimits
   readonly clock: Clock
   /** Absent: the system's resolver and the public addresses of the Internet. */
   readonly network?: NetworkView
@@ -48,16 +47,35 @@ export interface DownloaderParts {
   readonly certificateAuthorities?: string
 }
 
-/** The limits that one request sets. */
+/**
+ * The account that a download charges its bytes to. `add` throws or rejects with OVERLOADED when there
+ * is not enough room; it may wait for room before that, and the host's bytes then wait in the network.
+ */
+export interface DownloadMemory {
+  add(bytes: number): void | Promise<void>
+  release(bytes: number): void
+}
+
+/** How one body is downloaded. */
 export interface DownloadOptions {
   readonly signal: AbortSignal
-  /** The request's memory account: the bytes that a download holds are charged to it. */
-  readonly memory: HeldMemory
+  readonly memory: DownloadMemory
+  /** The media types that the caller reads, for the host. */
+  readonly accept: string
+  /** For this host alone, such as a signature: a redirect is refused then. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A downloaded body. */
+export interface DownloadedBody {
+  readonly bytes: Buffer
+  /** As the host gave it. */
+  readonly contentType: string | undefined
 }
 
 /** Downloads one body for each call, over a connection of its own (MD1 to MD3). */
 export class MediaDownloader {
-  readonly #limits: MediaLimits
+  readonly #limits: DownloadLimits
   readonly #clock: Clock
   readonly #network: NetworkView
   readonly #certificateAuthorities: string | undefined
@@ -71,14 +89,15 @@ export class MediaDownloader {
 
   /**
    * Resolves to the body. Rejects with INVALID_ARGUMENT when the URL is refused or the download
-   * fails, with OVERLOADED when there is no memory for it, and with the signal's reason.
+   * fails, with OVERLOADED when there is not enough memory for it, and with the signal's reason.
    */
-  async download(text: string, { signal, memory }: DownloadOptions): Promise<Uint8Array> {
+  async download(text: string, options: DownloadOptions): Promise<DownloadedBody> {
+    const { signal } = options
     signal.throwIfAborted()
     const url = parseMediaUrl(text, this.#limits.allowedHosts)
     using deadline = new Deadline(this.#clock, this.#limits.downloadTimeoutMs, signal)
     try {
-      return await deadline.race(this.#follow(url, { signal: deadline.signal, memory }))
+      return await deadline.race(this.#follow(url, { ...options, signal: deadline.signal }))
     } catch (error) {
       signal.throwIfAborted()
       if (deadline.isOver) throw refuse(`no answer within ${this.#limits.downloadTimeoutMs} ms`)
@@ -87,13 +106,14 @@ export class MediaDownloader {
     }
   }
 
-  async #follow(first: URL, { signal, memory }: DownloadOptions): Promise<Uint8Array> {
+  async #follow(first: URL, options: DownloadOptions): Promise<DownloadedBody> {
     let url = first
     for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-      const response = await this.#request(url, signal)
+      const response = await this.#request(url, options)
       try {
         const next = this.#redirectOf(response, url)
-        if (next === undefined) return await this.#readBody(response, { signal, memory })
+        if (next === undefined) return await this.#readBody(response, options)
+        if (options.headers !== undefined) throw refuse('the host redirects a signed request')
         url = next
       } finally {
         response.destroy()
@@ -102,11 +122,12 @@ export class MediaDownloader {
     throw refuse(`more than ${REDIRECTS_MAX} redirects`)
   }
 
-  async #request(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+  async #request(url: URL, options: DownloadOptions): Promise<IncomingMessage> {
+    const { signal } = options
     const checked = await checkHost(url, this.#network, this.#limits)
     signal.throwIfAborted()
     const request = (url.protocol === 'https:' ? https : http).request({
-      ...requestOptions(checked, signal),
+      ...requestOptions(checked, options),
       ca: this.#certificateAuthorities,
     })
     // An abort after the response is reported by the response; this keeps it from being unhandled.
@@ -129,7 +150,9 @@ export class MediaDownloader {
   async #readBody(
     response: IncomingMessage,
     { signal, memory }: DownloadOptions,
-  ): Promise<Uint8Array> {
+  ): Promise<DownloadedBody> {
+    const { 'content-encoding': encoding = 'identity' } = response.headers
+    if (encoding !== 'identity') throw refuse(`the host sends ${encoding}, which was not asked for`)
     const { downloadBytesMax } = this.#limits
     const tooLarge = (): ServiceError => refuse(`the body is larger than ${downloadBytesMax} bytes`)
     if (Number(response.headers['content-length'] ?? 0) > downloadBytesMax) throw tooLarge()
@@ -137,25 +160,28 @@ export class MediaDownloader {
     for await (const chunk of response) {
       if (!Buffer.isBuffer(chunk)) continue // cannot happen, because no encoding is set
       if (collector.length + chunk.length > downloadBytesMax) throw tooLarge()
-      memory.add(chunk.length)
+      await memory.add(chunk.length)
       collector.add(chunk)
     }
     const { length } = collector
-    memory.add(length)
+    await memory.add(length)
     const work = { clock: this.#clock, signal }
     const bytes = collector.whole() ?? (await runSliced(collector.join(), work))
     memory.release(length)
-    return bytes
+    return { bytes, contentType: response.headers['content-type'] }
   }
 }
 
-function requestOptions({ url, addresses }: CheckedHost, signal: AbortSignal): RequestOptions {
+function requestOptions(
+  { url, addresses }: CheckedHost,
+  { signal, accept, headers }: DownloadOptions,
+): RequestOptions {
   return {
     protocol: url.protocol,
     hostname: hostOf(url),
     port: url.port,
     path: `${url.pathname}${url.search}`,
-    headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'quarry' },
+    headers: { accept, 'accept-encoding': 'identity', 'user-agent': 'quarry', ...headers },
     agent: false, // a new connection: a kept one may lead to another address
     lookup: pinnedLookup(addresses),
     signal,
@@ -232,5 +258,5 @@ function reasonOf(error: unknown): string {
 }
 
 function refuse(why: string, cause?: unknown): ServiceError {
-  return new ServiceError('INVALID_ARGUMENT', `image_url: ${why}`, { cause })
+  return new ServiceError('INVALID_ARGUMENT', why, { cause })
 }

@@ -1,5 +1,5 @@
-import { ServiceError } from '../../lib/errors.ts'
-import type { Sliced } from '../../lib/sliced.ts'
+import { ServiceError } from '../errors.ts'
+import type { Sliced } from '../sliced.ts'
 
 const FORM = /^data:[^,]*;base64$/i
 const BASE64 = /^[A-Za-z0-9+/]*$/
@@ -19,7 +19,7 @@ export function isDataUri(url: string): boolean {
 
 /**
  * The bytes of `data:<media type>;base64,<data>` (RFC 2397), decoded in slices. The media type is
- * ignored: `sniffImageType` reads the type from the bytes. Throws INVALID_ARGUMENT for another
+ * ignored: the first bytes say what it is, as `sniffImageType` reads them. Throws INVALID_ARGUMENT for another
  * form, for bad base64, and for more than `bytesMax` bytes.
  */
 export function* parseDataUri(uri: string, bytesMax: number): Sliced<Uint8Array> {

@@ -1,0 +1,46 @@
+// What a write does to a document's artifacts: vectors and texts of indexes, each with the document's ordinal.
+// Others of the document's artifacts stay, and those of a deleted document are dead by their ordinal.
+
+import { withArtifactOrdinal } from '../../embedding/artifact.ts'
+import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
+import {
+  isDeleted,
+  ordinalOf,
+  withOrdinal,
+  type DocumentRecord,
+} from '../format/document-record.ts'
+import { artifactKey } from '../format/keyspace.ts'
+import type { CommandView } from './command-view.ts'
+
+/** A document without an ordinal can be in no index of vectors: it has no artifacts. */
+export function putArtifacts(
+  view: CommandView,
+  { key, ordinal }: { readonly key: Buffer; readonly ordinal: number | undefined },
+  artifacts: readonly ArtifactWrite[] = [],
+): void {
+  for (const { index, artifact } of artifacts) {
+    const at = artifactKey(index, key)
+    if (artifact === undefined || ordinal === undefined) view.del(at)
+    else view.put(at, withArtifactOrdinal(artifact, ordinal))
+  }
+}
+
+/** For a document that stays as it is. One from before there were ordinals gets its own. */
+export function putArtifactsAlone(
+  view: CommandView,
+  { key, previous }: { readonly key: Buffer; readonly previous: DocumentRecord | undefined },
+  artifacts: readonly ArtifactWrite[],
+): void {
+  if (previous === undefined || isDeleted(previous)) return
+  putArtifacts(
+    view,
+    { key, ordinal: ordinalOf(previous) ?? numbered(view, key, previous) },
+    artifacts,
+  )
+}
+
+function numbered(view: CommandView, key: Buffer, record: DocumentRecord): number | undefined {
+  const ordinal = view.takeOrdinal()
+  if (ordinal !== undefined) view.retime(key, withOrdinal(record, ordinal))
+  return ordinal
+}

@@ -1,0 +1,134 @@
+// What the indexes of each kind are made from: the JSON of documents, or the artifacts that the shard keeps for
+// the index. Both show the newest state of the moment.
+
+import { unreachable } from '../../../lib/assert.ts'
+import { hasRows, ordinalOfArtifact } from '../../embedding/artifact.ts'
+import type { DocumentChange } from '../../index/host/document-batch.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
+import type { TtlPolicy } from '../../schema/document-rules.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import {
+  checkRecord,
+  isDeleted,
+  jsonOf,
+  ordinalOf,
+  type DocumentRecord,
+} from '../format/document-record.ts'
+import {
+  artifactKey,
+  artifactRange,
+  documentKey,
+  keyOfDocumentKey,
+  keyspaceRange,
+  parseArtifactKey,
+} from '../format/keyspace.ts'
+import type { Touch } from '../format/log-entry.ts'
+import { effectiveExpiryMs } from '../format/visibility.ts'
+
+/** The documents of a shard: their store, and the policy by which they expire. */
+export interface DocumentSource {
+  readonly store: KvStore
+  readonly ttl: TtlPolicy | undefined
+}
+
+/** A part of a store whose keys name documents. */
+interface WalkedRange {
+  readonly gte: Buffer
+  readonly lt: Buffer
+}
+
+/** What one index of a shard is made from. */
+export interface IndexSource {
+  readonly store: KvStore
+  /** Where a walk finds every document that the index may have. */
+  readonly range: WalkedRange
+  /** The place of a document in the range. */
+  placeOf(key: Uint8Array): Buffer
+  /** The document whose place it is. */
+  keyAt(place: Buffer): Buffer
+  /** As `changeOf`, for what a walk finds at a place. */
+  changeAt(place: Buffer, value: Buffer): DocumentChange
+  /** Whether the index may have another state of the document after this touch. */
+  concerns(touch: Touch): boolean
+  /** What the index has to have of the document now. */
+  changeOf(key: Buffer): DocumentChange
+}
+
+/** The source of an index. `shard` is looked at whenever something is read. */
+export function sourceOf(
+  shard: DocumentSource,
+  { kind, id }: Pick<IndexDefinition, 'kind' | 'id'>,
+): IndexSource {
+  const feed = feedOf(kind)
+  switch (feed) {
+    case 'documents':
+      return documentsOf(shard)
+    case 'artifacts':
+      return artifactsOf(shard, id)
+    default:
+      return unreachable(feed)
+  }
+}
+
+function documentsOf(shard: DocumentSource): IndexSource {
+  const { store } = shard
+  return {
+    store,
+    range: keyspaceRange('documents'),
+    placeOf: documentKey,
+    keyAt: keyOfDocumentKey,
+    concerns: ({ changed }) => changed !== 'artifacts',
+    changeAt: (place, record) => documentChange(shard, keyOfDocumentKey(place), record),
+    changeOf: (key) => documentChange(shard, key, store.get(documentKey(key))),
+  }
+}
+
+function documentChange(
+  { ttl }: DocumentSource,
+  key: Buffer,
+  record: DocumentRecord | undefined,
+): DocumentChange {
+  if (record === undefined || isDeleted(checkRecord(record))) return absent(key)
+  return { ...lifeOf(record, ttl), key, json: jsonOf(record) }
+}
+
+function artifactsOf(shard: DocumentSource, index: string): IndexSource {
+  const { store } = shard
+  return {
+    store,
+    range: artifactRange(index),
+    placeOf: (key) => artifactKey(index, key),
+    keyAt: (place) => parseArtifactKey(place).key,
+    // A new document under the key has another ordinal: after a deletion, or where an expired one was. A document
+    // that is only changed keeps its artifact, but with a TTL perhaps not its expiry.
+    concerns: ({ changed, deleted }) =>
+      changed !== 'document' || deleted || shard.ttl !== undefined,
+    changeAt: (place, artifact) => artifactChange(shard, parseArtifactKey(place).key, artifact),
+    changeOf: (key) => artifactChange(shard, key, store.get(artifactKey(index, key))),
+  }
+}
+
+function artifactChange(
+  { store, ttl }: DocumentSource,
+  key: Buffer,
+  artifact: Buffer | undefined,
+): DocumentChange {
+  if (artifact === undefined || !hasRows(artifact)) return absent(key)
+  const record = store.get(documentKey(key))
+  if (record === undefined || isDeleted(checkRecord(record))) return absent(key)
+  const isLive = ordinalOf(record) === ordinalOfArtifact(artifact)
+  return isLive ? { ...lifeOf(record, ttl), key, json: artifact } : absent(key)
+}
+
+function lifeOf(
+  record: DocumentRecord,
+  ttl: TtlPolicy | undefined,
+): Pick<DocumentChange, 'expiresAtMs' | 'ordinal'> {
+  const expiresAtMs = ttl === undefined ? 0 : effectiveExpiryMs(record, ttl)
+  return { expiresAtMs, ordinal: ordinalOf(record) }
+}
+
+function absent(key: Buffer): DocumentChange {
+  return { key, json: undefined, expiresAtMs: 0 }
+}
