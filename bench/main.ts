@@ -24,6 +24,7 @@ import { summariseProfile } from './report/profile-summary.ts'
 import { formatNumber, renderFindings, renderLatencies } from './report/report.ts'
 import type { Bench, SuiteEntry } from './suite.ts'
 import { textSuite } from './text/suite.ts'
+import { vectorsSuite } from './vectors/suite.ts'
 
 const DEADLINE_MS = 30 * 60_000
 const PROFILE_ENTRIES_MAX = 40
@@ -34,6 +35,7 @@ const SUITES: Readonly<Record<string, SuiteEntry>> = {
   inference: inferenceSuite,
   peer: peerSuite,
   text: textSuite,
+  vectors: vectorsSuite,
 }
 
 // Each child is killed with this process, by a listener of its own.

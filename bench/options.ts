@@ -27,13 +27,13 @@ export const CLIENTS_DEFAULT: readonly number[] = [1, 16, 64, 128]
 
 export const USAGE = `usage: npm run bench -- <suite> [options]
 
-suites: documents, text, inference, peer, cluster
+suites: documents, text, vectors, inference, peer, cluster
 
   --rows a,b         only these rows
   --quick            a tenth of the data, shorter runs
   --clients <n,m>    of documents: numbers of clients (default 1,16,64,128)
   --runs <n>         repetitions of each comparison (default 5)
-  --documents <n>    how many documents the rows of text use
+  --documents <n>    how many documents the rows of text or vectors use
   --seed <n>         of the documents and of the choice of keys (default 1)
   --against <dir>    of documents, writes and lookups: the server of another checkout as the peer
   --profile          leave CPU profiles of our server, and say what they hold

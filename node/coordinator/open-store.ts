@@ -23,6 +23,7 @@ import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { storeMetrics } from './store-metrics.ts'
 import { NearTables, type FindNear } from './query/near-tables.ts'
+import { buildNodeModels } from './query/node-models.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
@@ -154,6 +155,7 @@ export async function openStore(
     scan: { hybridClock, pins },
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     near: nearOf && new NearTables({ nearOf, clock }),
+    models: buildNodeModels(clock),
     merge: { clock, runner },
     replication,
     cluster,

@@ -7,7 +7,6 @@ import type { Projection } from '../document/projection.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import type { Shard } from '../shard/shard.ts'
 import { clusterStatusOf } from './cluster-status.ts'
 import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
@@ -21,6 +20,8 @@ import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
 import type { NearTables } from './query/near-tables.ts'
+import type { QueryModels } from './query/query-models.ts'
+import { queriedTable } from './query/queried-tables.ts'
 import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
@@ -44,7 +45,7 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { chooseTextIndex, indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
@@ -69,6 +70,8 @@ export interface SwarmStoreOptions {
   readonly stale: StaleReads | undefined
   /** Undefined: leaders answer all searches. */
   readonly near: NearTables | undefined
+  /** What queries may ask models. */
+  readonly models: QueryModels
   readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
   readonly replication: ReplicationRules
@@ -298,11 +301,9 @@ export class SwarmStore implements StoreService {
     request: QueryRequest,
     options: QueryOptions,
   ): Promise<QueryResult> {
-    const { shards, schema, tableName: name } = table
-    const shardOf = (key: Buffer): Shard => table.shardOf(key)
-    const textIndex = chooseTextIndex(name, indexesOf(table.record), request.textIndex)
-    const queried = { name, schema, textIndex, shards, shardOf }
-    const parts = { clock: this.#with.clock, turns: this.#turns }
+    const { shards } = table
+    const queried = queriedTable(table)
+    const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
     const { isStale = false, signal } = options
     const { stale, near } = this.#with

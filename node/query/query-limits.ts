@@ -2,6 +2,8 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 
+/** Limits `limit`, and `offset` with it, because every shard must rank that many hits. */
+export const QUERY_LIMIT_MAX = 10_000
 /** The limit of nesting levels, in JSON and again in a query string. */
 export const QUERY_DEPTH_MAX = 20
 /** The limit of clauses, with those of query strings included. */

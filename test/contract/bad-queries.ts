@@ -186,13 +186,23 @@ export const BAD_QUERIES: Readonly<Record<string, readonly [body: string, messag
     '{"table":"films"}',
     /the path names books and the body another table; leave it out of the body/,
   ],
-  'an index of a kind that is not there': [
-    '{"semantic_search":"sea","indexes":["v"]}',
-    /semantic_search: needs an embeddings index, which is not available here; leave it out/,
+  'a vector with a number that is none': ['{"embeddings":{"v":[1,NaN]}}', /JSON|NaN/],
+  'a vector with a number beyond float32': [
+    '{"embeddings":{"v":[1,1e39]}}',
+    /embeddings.v\[1\] must be a finite number that fits into a float32/,
   ],
-  'two indexes': [
-    '{"indexes":["a","b"]}',
-    /indexes: a query searches one full-text index; leave the others out/,
+  'a vector of no form': ['{"embeddings":{"v":true}}', /embeddings.v must be an array of numbers/],
+  'an effort without a vector': [
+    '{"search_effort":1}',
+    /search_effort: needs semantic_search, embeddings or similar_to; leave it out/,
+  ],
+  'nothing to merge': [
+    '{"full_text_search":{"query":"sea"},"merge_config":{"strategy":"rsf"}}',
+    /merge_config: needs hits to merge/,
+  ],
+  'a reranker without a text': [
+    '{"reranker":{"provider":"p","field":"title"}}',
+    /reranker: needs a text to compare with/,
   ],
   'no index': ['{"indexes":[]}', /indexes: must be an array of at least one index name/],
   'two forms of a query': [

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { NearTables, type LedTable } from '../../node/coordinator/query/near-tables.ts'
-import type { QueriedTable } from '../../node/coordinator/query/query-table.ts'
+import type { QueriedTable } from '../../node/coordinator/query/queried-table.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardReplica } from '../../node/shard/shard-replica.ts'
 import { failureOf } from '../support/failure-of.ts'
@@ -16,7 +16,14 @@ import { textOp, textSearch } from '../support/worlds/text-shard.ts'
 function tableOf(shard: Shard, replica: ShardReplica, clock = new ManualClock()): QueriedTable {
   const shards = [shard]
   const shardOf = (): Shard => shard
-  const table: LedTable = { name: 'books', schema: undefined, textIndex: 'words', shards, shardOf }
+  const table: LedTable = {
+    name: 'books',
+    schema: undefined,
+    textIndexes: ['words'],
+    vectorIndexes: [],
+    shards,
+    shardOf,
+  }
   return new NearTables({ nearOf: () => replica, clock }).of(table)
 }
 

@@ -23,7 +23,7 @@ import type { IndexPosition } from '../../shard/following/index-position.ts'
 import type { ShardReplica } from '../../shard/shard-replica.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
-import type { QueriedShard, QueriedTable } from './query-table.ts'
+import type { QueriedShard, QueriedTable } from './queried-table.ts'
 
 /** The replica of a shard that is nearer than the leader; undefined if the leader is as near. */
 export type FindNear = (id: ShardId) => ShardReplica | undefined

@@ -4,11 +4,11 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../../lib/sliced.ts'
-import type { TextHit } from '../../index/text/search/text-search.ts'
 import { encodeCursor } from '../../query/request/query-cursor.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
 import { projectStored } from './stored-projection.ts'
+import type { PageHit } from './found-hits.ts'
 import type { FoundDocument, MarkDocuments } from './page-highlights.ts'
 import type { QueryHit } from './query-result.ts'
 
@@ -36,7 +36,7 @@ export interface PageFetchOptions {
 /** The hits that still have a document. Refused: INVALID_ARGUMENT (too many bytes), OVERLOADED. */
 export async function fetchPage(
   options: PageFetchOptions,
-  page: readonly TextHit[],
+  page: readonly PageHit[],
 ): Promise<readonly QueryHit[]> {
   const { clock, read, memory } = options
   const hits: QueryHit[] = []
@@ -98,18 +98,20 @@ class Marking {
 
 function* hitOf(
   { request: { projection, order, fullText } }: PageFetchOptions,
-  { key, score, sortValues }: TextHit & { readonly key: Buffer },
+  { key, score, sortValues, indexScores, matched }: PageHit & { readonly key: Buffer },
   record: DocumentRecord,
 ): Sliced<QueryHit> {
   const json = jsonOf(record)
   const source =
     projection === undefined ? json : yield* projectStored(json, projection, versionOf(record))
+  const scores = indexScores ?? (fullText === undefined ? undefined : { full_text: score })
   return {
     _id: key.toString(),
     _score: score,
-    ...(fullText === undefined ? {} : { _index_scores: { full_text: score } }),
+    ...(scores === undefined ? {} : { _index_scores: scores }),
+    ...(matched === undefined ? {} : { _matched: matched }),
     _source: source,
-    _sort: encodeCursor(order, { values: sortValues, key }),
+    _sort: sortValues === undefined ? [] : encodeCursor(order, { values: sortValues, key }),
   }
 }
 

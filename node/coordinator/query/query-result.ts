@@ -10,6 +10,8 @@ export interface QueryResult {
   readonly table: string
   readonly hits: QueryHits
   readonly aggregations?: AggregationResults
+  /** By index: the returned vectors in the plane. */
+  readonly analyses?: Readonly<Record<string, QueryAnalysis>>
   readonly profile?: QueryProfile
   /** If the query asks for them: what it may have meant. */
   readonly suggestions?: readonly QuerySuggestion[]
@@ -46,7 +48,7 @@ export interface SuggestedOption {
 
 /** The page of hits with the counts of all hits. `max_score` is 0 when nothing was scored. */
 export interface QueryHits {
-  /** Exact over the shards that answered. */
+  /** Exact over the shards that answered; of a search for vectors alone, the candidates. */
   readonly total: number
   readonly max_score: number
   readonly hits: readonly QueryHit[]
@@ -56,18 +58,54 @@ export interface QueryHits {
 export interface QueryHit {
   readonly _id: string
   readonly _score: number
-  /** Where the query scores. */
-  readonly _index_scores?: { readonly full_text: number }
+  /** Where the query scores: by index, its score, or the distance of a vector. */
+  readonly _index_scores?: Readonly<Record<string, number>>
+  /** The part of the document that an index of vectors found. */
+  readonly _matched?: MatchedPart
   /** JSON text: a stored document, or what a projection left of it. */
   readonly _source: Buffer
-  /** For `search_after` and `search_before`. */
+  /** For `search_after` and `search_before`; empty where these have no meaning. */
   readonly _sort: readonly string[]
   /** By field, the best fragments with the words that were found marked. */
   readonly _highlight?: Readonly<Record<string, readonly string[]>>
 }
 
+/** A part of the embedded text of a document: its number and its place, in UTF-16 units. */
+export interface MatchedPart {
+  readonly index: string
+  readonly chunk: number
+  readonly start: number
+  readonly end: number
+}
+
+/** The hits with a vector, in their order, with x and y of each, one after the other. */
+export interface QueryAnalysis {
+  readonly ids: readonly string[]
+  readonly pca?: readonly number[]
+  readonly tsne?: readonly number[]
+}
+
+/** How many hits of which kind were merged. */
+export interface MergeProfile {
+  readonly strategy: string
+  readonly full_text_hits: number
+  readonly semantic_hits: number
+  readonly duration_ms: number
+}
+
+/** How many hits a reranker has read. */
+export interface RerankerProfile {
+  readonly model: string
+  readonly documents_reranked: number
+  readonly duration_ms: number
+}
+
 /** Where the time of a query went, for a request with `profile`. */
 export interface QueryProfile {
+  /** Present if hits were merged. */
+  readonly merge?: MergeProfile
+  /** Present if hits were scored anew. */
+  readonly reranker?: RerankerProfile
   readonly shards: ShardCounts
   readonly phases: QueryPhases
 }
@@ -78,6 +116,18 @@ export interface QueryPhases {
   readonly search: number
   readonly merge: number
   readonly fetch: number
+  /** Present if texts were embedded, or stored vectors read. */
+  readonly embed?: number
+  /** Present if a filter was made for vectors. */
+  readonly select?: number
+  /** Present if vectors were searched. */
+  readonly nearest?: number
+  /** Present if hits were scored anew. */
+  readonly rerank?: number
+  /** Present if merged hits were counted. */
+  readonly aggregate?: number
+  /** Present if vectors were drawn. */
+  readonly analyse?: number
   /** Present if the query asks for suggestions. */
   readonly suggest?: number
 }

@@ -1,74 +1,28 @@
 // Answers a query over all shards of a table.
 //
-//   statistics ──► search ──► merge ──► fetch
-//   of all shards, in every shard          the documents of the window,
-//   for the scores                         with projection and highlights
+//   plan ──► search ──► fetch
+//            words-query.ts, or          the documents of the page, with
+//            merged-query.ts             projection and highlights
 //
 // A document deleted or expired between search and fetch is left out of the hits.
 
-import type { Clock } from '../../../lib/clock.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
-import { runInTurn, runSliced, type Sliced } from '../../../lib/sliced.ts'
-import {
-  aggregationResultsSliced,
-  cutAggregations,
-} from '../../index/text/aggregation/aggregation-result.ts'
-import { mergePartialsSliced } from '../../index/text/aggregation/merge-partials.ts'
-import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
-import { compareHits } from '../../index/text/search/hit-order.ts'
-import { mergeHits, mergeLastHits } from '../../index/text/search/merge-hits.ts'
-import { unpackAnswer } from '../../index/text/search/packed-answer.ts'
-import type {
-  TextConditions,
-  TextHit,
-  TextSearchAnswer,
-  TextSearchRequest,
-  TextStatistics,
-  TextWindow,
-} from '../../index/text/search/text-search.ts'
+import type { Query } from '../../query/query-tree.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
-import type { TableSchema } from '../../schema/table-schema.ts'
-import type { Shard } from '../../shard/shard.ts'
-import { buildMarkDocuments } from './page-highlights.ts'
-import type { EventLoopTurns } from './event-loop-turns.ts'
-import { mergeStatistics } from './merge-statistics.ts'
+import type { FoundHits } from './found-hits.ts'
+import { MergedQuery } from './merged-query.ts'
+import { analysePage } from './page-analyses.ts'
 import { fetchPage } from './page-fetch.ts'
-import { portableAggregations, portableQuery } from './portable-query.ts'
-import { pruneHits } from './prune-hits.ts'
+import { buildMarkDocuments } from './page-highlights.ts'
+import type { QueriedShard, QueriedTable, QueryParts } from './queried-table.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import type {
-  QueryHit,
-  QueryPhases,
-  QueryProfile,
-  QueryResult,
-  QuerySuggestion,
-} from './query-result.ts'
-import { ShardFanOut } from './shard-fan-out.ts'
+import { planQuery, type QueryPlan } from './query-plan.ts'
+import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './query-result.ts'
+import { conditionsOf, QueryRun } from './query-run.ts'
+import type { ShardFanOut } from './shard-fan-out.ts'
 import { suggestFor } from './suggestions.ts'
-
-/** The methods of a shard that a query calls. */
-export type QueriedShard = Pick<Shard, 'read' | 'search'>
-
-/** A table as a query sees it. Its shards are in key order and cover every key once. */
-export interface QueriedTable {
-  readonly name: string
-  readonly schema: TableSchema | undefined
-  /** The name of its full-text index. */
-  readonly textIndex: string
-  readonly shards: readonly QueriedShard[]
-  shardOf(key: Buffer): QueriedShard
-  /**
-   * How often a shard's questions have gone to another replica than the ones before. Absent: each shard answers
-   * from one index.
-   */
-  readonly moves?: () => number
-}
-
-/** The parts that all queries of a node share. */
-export interface QueryParts {
-  readonly clock: Clock
-  readonly turns: EventLoopTurns
-}
+import { TextSearcher } from './text-searcher.ts'
+import { findWords } from './words-query.ts'
 
 /** One query, with the signal of the client that waits for it. */
 export interface AskedQuery {
@@ -79,246 +33,134 @@ export interface AskedQuery {
 }
 
 /**
- * Refused: INVALID_ARGUMENT, DEADLINE_EXCEEDED, CANCELLED, OVERLOADED, or the error of a shard if all
- * fail.
+ * Refused: INVALID_ARGUMENT, NOT_FOUND (an index), DEADLINE_EXCEEDED, CANCELLED, OVERLOADED, the error of a
+ * model, or the error of a shard if all fail.
  */
 export async function queryTable(
   parts: QueryParts,
   table: QueriedTable,
   { request, signal, memory }: AskedQuery,
 ): Promise<QueryResult> {
+  const plan = planQuery(table, request)
   using deadline = new QueryDeadline(parts.clock, request.timeoutMs, signal)
   try {
-    return await new TableQuery(parts, table, { request, deadline, memory }).run()
+    const run = new QueryRun(parts, table, { request, deadline, memory })
+    return await new TableQuery(run, plan).run()
   } catch (error) {
     throw deadline.explain(error)
   }
 }
 
-interface DatedQuery extends Pick<AskedQuery, 'request' | 'memory'> {
-  readonly deadline: QueryDeadline
-}
-
 class TableQuery {
-  readonly #clock: Clock
-  readonly #turns: EventLoopTurns
-  readonly #table: QueriedTable
-  readonly #request: QueryRequest
-  readonly #deadline: QueryDeadline
+  readonly #run: QueryRun
+  readonly #plan: QueryPlan
   readonly #fanOut: ShardFanOut<QueriedShard>
-  readonly #memory: HeldMemory | undefined
-  readonly #nowMs: number
-  readonly #phases: { -readonly [Phase in keyof QueryPhases]: QueryPhases[Phase] } = {
-    statistics: 0,
-    search: 0,
-    merge: 0,
-    fetch: 0,
-  }
 
-  constructor(
-    { clock, turns }: QueryParts,
-    table: QueriedTable,
-    { request, deadline, memory }: DatedQuery,
-  ) {
-    this.#memory = memory
-    this.#clock = clock
-    this.#turns = turns
-    this.#table = table
-    this.#request = request
-    this.#deadline = deadline
-    this.#fanOut = new ShardFanOut(table.shards, deadline.signal)
-    this.#nowMs = clock.nowMs()
+  constructor(run: QueryRun, plan: QueryPlan) {
+    this.#run = run
+    this.#plan = plan
+    this.#fanOut = run.countedFanOut()
   }
 
   async run(): Promise<QueryResult> {
-    const startMs = this.#clock.monotonicMs()
-    const answers = await this.#searched(this.#conditions())
-    await this.#turns.take()
-    const { page, rest } = await this.#timed('merge', () => this.#merge(answers))
-    const hits = await this.#timed('fetch', () => this.#fetch(page))
-    const suggestions = this.#request.suggest
-      ? await this.#timed('suggest', () => this.#suggestions())
+    const { clock, request } = this.#run
+    const startMs = clock.monotonicMs()
+    const found = await this.#find()
+    const hits = await this.#run.timed('fetch', () => this.#fetch(found))
+    const suggestions = request.suggest
+      ? await this.#run.timed('suggest', () => this.#suggestions())
       : undefined
-    const { failures } = this.#fanOut
+    const { analyses } = request
+    const drawn =
+      analyses === undefined
+        ? undefined
+        : await this.#run.timed('analyse', () => analysePage(this.#run, analyses, hits))
+    const { failures } = this.#run
+    const { total, maxScore, aggregations, warnings } = found
     return {
       status: 200,
-      took: Math.round(this.#clock.monotonicMs() - startMs),
-      table: this.#table.name,
-      hits: { ...rest.counts, hits },
-      ...(rest.aggregations === undefined ? {} : { aggregations: rest.aggregations }),
-      ...(this.#request.profile ? { profile: this.#profile() } : {}),
+      took: Math.round(clock.monotonicMs() - startMs),
+      table: this.#run.table.name,
+      hits: { total, max_score: maxScore, hits },
+      ...(aggregations === undefined ? {} : { aggregations }),
+      ...(drawn === undefined ? {} : { analyses: drawn }),
+      ...(request.profile ? { profile: this.#profile(found) } : {}),
       ...(suggestions === undefined ? {} : { suggestions }),
-      ...(rest.warnings.length === 0 ? {} : { warnings: rest.warnings }),
+      ...(warnings.length === 0 ? {} : { warnings }),
       ...(failures.length === 0 ? {} : { error: this.#failureText() }),
     }
   }
 
-  /**
-   * Statistics and hits of a shard come from one replica. If a replica goes away between them, both are asked
-   * again, once.
-   */
-  async #searched(conditions: TextConditions): Promise<readonly TextSearchAnswer[]> {
-    const moves = (): number => this.#table.moves?.() ?? 0
-    for (let isLast = false; ; isLast = true) {
-      const statistics = await this.#timed('statistics', () => this.#statistics(conditions))
-      const before = moves()
-      const answers = await this.#timed('search', () => this.#search(conditions, statistics))
-      if (isLast || statistics === undefined || moves() === before) return answers
-    }
+  #find(): Promise<FoundHits> {
+    const plan = this.#plan
+    if (plan.kind === 'words') return findWords(this.#run, plan.list, this.#fanOut)
+    return new MergedQuery(this.#run, plan.lists, plan.textIndex).find()
   }
 
-  #conditions(): TextConditions {
-    const { fullText, filter, exclusion, keyPrefix } = this.#request
-    return {
-      query: portableQuery(fullText),
-      filter: portableQuery(filter),
-      exclusion: portableQuery(exclusion),
-      keyPrefix,
-    }
+  /** What was looked for in the full-text index. */
+  get #words(): Query | undefined {
+    return this.#plan.kind === 'words' ? this.#plan.list.query : this.#plan.lists.texts[0]?.query
   }
 
-  /** Undefined for a table of one shard, which uses its own statistics. */
-  async #statistics(conditions: TextConditions): Promise<TextStatistics | undefined> {
-    if (this.#fanOut.total === 1) return undefined
-    // The caller ignores the scores.
-    const isUnscored = conditions.query === undefined || this.#request.countOnly
-    if (isUnscored) return mergeStatistics([])
-    return this.#tableStatistics(conditions)
+  /** The full-text index that highlights and suggestions ask. */
+  get #textIndex(): string | undefined {
+    return this.#plan.kind === 'words' ? this.#plan.list.index : this.#plan.textIndex
   }
 
-  async #tableStatistics(conditions: TextConditions): Promise<TextStatistics> {
-    const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
-    return mergeStatistics(await this.#fanOut.askAll((shard) => this.#ask(shard, asked)))
-  }
-
-  #search(
-    conditions: TextConditions,
-    statistics: TextStatistics | undefined,
-  ): Promise<readonly TextSearchAnswer[]> {
-    const { order, aggregations } = this.#request
-    const search: TextSearchRequest = {
-      conditions,
-      order,
-      window: this.#window(),
-      aggregations: portableAggregations(aggregations),
-      statistics,
-      nowMs: this.#nowMs,
-    }
-    const asked = { kind: 'text', question: 'search', request: search } as const
-    return this.#fanOut.askAll(async (shard) => {
-      const answer = unpackAnswer(await this.#ask(shard, asked))
-      return runInTurn(answer, { clock: this.#clock, signal: this.#deadline.signal })
-    })
-  }
-
-  #ask<Name extends QuestionOf<'text'>>(
-    shard: QueriedShard,
-    asked: IndexRequest<'text', Name>,
-  ): Promise<IndexAnswer<'text', Name>> {
-    const limits = { signal: this.#deadline.signal, deadlineMs: this.#deadline.atMs }
-    return shard.search(this.#table.textIndex, asked, limits)
-  }
-
-  #window(): TextWindow {
-    const { page, countOnly } = this.#request
-    if (countOnly) return { kind: 'first', limit: 0 }
-    return page.kind === 'offset' ? { kind: 'first', limit: page.offset + page.limit } : page
-  }
-
-  async #merge(answers: readonly TextSearchAnswer[]) {
-    const { aggregations } = this.#request
-    const page = await this.#pageOf(answers.map(({ hits }) => hits))
-    const parts = answers.map((answer) => answer.aggregations)
-    const partials = await this.#sliced(mergePartialsSliced(parts))
-    const cut = [...(await this.#sliced(cutAggregations(partials)))].map(
-      (name) => `aggregation "${name}" has too many terms: counts of rare ones may be too low`,
-    )
-    const results = aggregationResultsSliced(aggregations, partials, this.#nowMs)
-    return {
-      page,
-      rest: {
-        counts: {
-          total: answers.reduce((sum, { total }) => sum + total, 0),
-          max_score: answers.reduce((most, { maxScore }) => Math.max(most, maxScore), 0),
-        },
-        aggregations: aggregations.size === 0 ? undefined : await this.#sliced(results),
-        warnings: [...unanimous(answers), ...cut],
-      },
-    }
-  }
-
-  async #pageOf(lists: readonly (readonly TextHit[])[]): Promise<readonly TextHit[]> {
-    const { page, countOnly, pruner, order } = this.#request
-    if (countOnly) return []
-    const compare = (a: TextHit, b: TextHit): number => compareHits(order, a, b)
-    if (page.kind === 'before') return this.#sliced(mergeLastHits(lists, page.limit, compare))
-    const offset = page.kind === 'offset' ? page.offset : 0
-    const window = await this.#sliced(mergeHits(lists, offset + page.limit, compare))
-    return (pruner === undefined ? window : pruneHits(window, pruner)).slice(offset)
-  }
-
-  #sliced<Result>(work: Sliced<Result>): Promise<Result> {
-    return runSliced(work, { clock: this.#clock, signal: this.#deadline.signal })
-  }
-
-  #fetch(page: readonly TextHit[]): Promise<readonly QueryHit[]> {
+  #fetch({ page }: FoundHits): Promise<readonly QueryHit[]> {
+    const { table, clock, request, memory } = this.#run
     const read = (key: Buffer) => {
-      const shard = this.#table.shardOf(key)
+      const shard = table.shardOf(key)
       return this.#fanOut.attempt(shard, () => shard.read(key))
     }
-    const request = this.#request
-    const mark = buildMarkDocuments(request, {
-      shardOf: (key) => this.#table.shardOf(key),
-      ask: async (shard, marks) => {
-        const asked = { kind: 'text', question: 'highlight', request: marks } as const
-        return this.#fanOut.attempt(shard, () => this.#ask(shard, asked))
-      },
-    })
-    const options = { clock: this.#clock, request, mark, read, memory: this.#memory }
-    return fetchPage(options, page)
+    const textIndex = this.#textIndex
+    const mark =
+      textIndex === undefined
+        ? undefined
+        : buildMarkDocuments(
+            { highlight: request.highlight, fullText: this.#words },
+            {
+              shardOf: (key) => table.shardOf(key),
+              ask: async (shard, marks) => {
+                const asked = { kind: 'text', question: 'highlight', request: marks } as const
+                return this.#fanOut.attempt(shard, () => this.#run.ask(shard, textIndex, asked))
+              },
+            },
+          )
+    return fetchPage({ clock, request, mark, read, memory }, page)
   }
 
-  #suggestions(): Promise<readonly QuerySuggestion[]> {
-    const conditions = this.#conditions()
-    const { queryString } = this.#request
+  async #suggestions(): Promise<readonly QuerySuggestion[]> {
+    const { request } = this.#run
+    const index = this.#textIndex
+    const conditions = conditionsOf(request, this.#words)
+    if (index === undefined) return []
+    const first = { kind: 'first', limit: 0 } as const
+    const search = { index, conditions, order: [], window: first, aggregations: new Map() }
+    const searcher = new TextSearcher(this.#run, { ...search, isScored: true }, this.#fanOut)
     return suggestFor(
-      { query: conditions.query, queryString },
+      { query: conditions.query, queryString: request.queryString },
       {
-        words: (request) => {
-          const asked = { kind: 'text', question: 'suggest', request } as const
-          return this.#fanOut.askAll((shard) => this.#ask(shard, asked))
+        words: (words) => {
+          const asked = { kind: 'text', question: 'suggest', request: words } as const
+          return this.#fanOut.askAll((shard) => searcher.ask(shard, asked))
         },
-        statistics: (terms) => this.#tableStatistics({ ...conditions, query: terms }),
-        sliced: (work) => this.#sliced(work),
+        statistics: (terms) => searcher.tableStatistics({ ...conditions, query: terms }),
+        sliced: (work) => this.#run.sliced(work),
       },
     )
   }
 
-  #profile(): QueryProfile {
-    const { total, failures } = this.#fanOut
-    const shards = { total, successful: total - failures.length, failed: failures.length }
-    return { shards, phases: this.#phases }
+  #profile({ profile }: FoundHits): QueryProfile {
+    const total = this.#fanOut.total
+    const failed = this.#run.failures.length
+    const shards = { total, successful: total - failed, failed }
+    return { shards, phases: this.#run.phases, ...profile }
   }
 
   #failureText(): string {
-    const { total, failures } = this.#fanOut
+    const { failures } = this.#run
     const [first] = failures
-    return `${failures.length} of ${total} shards did not answer, so hits may be missing: ${first?.message ?? ''}`
+    return `${failures.length} of ${this.#fanOut.total} shards did not answer, so hits may be missing: ${first?.message ?? ''}`
   }
-
-  async #timed<Value>(phase: keyof QueryPhases, act: () => Promise<Value>): Promise<Value> {
-    const startMs = this.#clock.monotonicMs()
-    const value = await act()
-    this.#phases[phase] = Math.round((this.#clock.monotonicMs() - startMs) * 1000) / 1000
-    return value
-  }
-}
-
-/**
- * The warnings of all shards. A single shard may lack a field that documents of other shards have.
- */
-function unanimous(answers: readonly TextSearchAnswer[]): readonly string[] {
-  const [first, ...others] = answers
-  const warnings = first?.warnings ?? []
-  return warnings.filter((warning) => others.every((other) => other.warnings.includes(warning)))
 }

@@ -26,8 +26,9 @@ export class ShardFanOut<Shard> {
     this.#signal = signal
   }
 
-  get failures(): readonly ServiceError[] {
-    return [...this.#failures.values()]
+  /** The shards that failed, with the reason. */
+  get failed(): ReadonlyMap<Shard, ServiceError> {
+    return this.#failures
   }
 
   /** Shards that failed before are not asked again. Rejects when none is left. */
@@ -39,7 +40,7 @@ export class ShardFanOut<Shard> {
       outcome.status === 'fulfilled' ? (outcome.value ?? []) : [],
     )
     this.#serving = this.#serving.filter((shard) => !this.#failures.has(shard))
-    const [first] = this.failures
+    const [first] = this.#failures.values()
     if (answers.length === 0 && first !== undefined) throw first
     return answers
   }

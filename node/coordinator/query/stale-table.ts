@@ -11,7 +11,7 @@ import type { Shard } from '../../shard/shard.ts'
 import { must } from '../../../lib/assert.ts'
 import { firstAnswer } from '../shards/replica-choice.ts'
 import type { StaleView } from '../shards/stale-reads.ts'
-import type { QueriedShard, QueriedTable } from './query-table.ts'
+import type { QueriedShard, QueriedTable } from './queried-table.ts'
 
 /** A table whose shards are known by the whole interface. */
 interface KnownTable extends QueriedTable {

@@ -64,23 +64,9 @@ export function withoutIndex(record: TableRecord, indexName: string): TableRecor
   return { ...record, indexes: record.indexes.filter(({ name }) => name !== indexName) }
 }
 
-/** The name of the full-text index that a query searches. `wanted` is the client's choice. */
-export function chooseTextIndex(
-  table: string,
-  indexes: readonly IndexDefinition[],
-  wanted: string | undefined,
-): string {
-  const names = indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
-  const [first] = names
-  if (first === undefined) {
-    const problem = `table "${table}" has no full_text index to search; add one to its indexes`
-    throw new ServiceError('NOT_FOUND', problem)
-  }
-  if (wanted === undefined || names.includes(wanted)) return wanted ?? first
-  throw new ServiceError(
-    'NOT_FOUND',
-    `indexes: table "${table}" has no index "${wanted.slice(0, 128)}"; there are ${names.join(', ')}`,
-  )
+/** The names of the full-text indexes; queries search the first by default. */
+export function textIndexesOf(indexes: readonly IndexDefinition[]): readonly string[] {
+  return indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
 }
 
 export function indexConfigOf({ name, kind, memOnly, settings }: IndexDefinition): IndexConfig {

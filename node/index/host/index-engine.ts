@@ -138,7 +138,7 @@ export interface IndexEngine {
   flush(sequence: number): Sliced<void>
   /** Begins a flush if none is under way, and carries out a step of it. */
   makeRoom(): void
-  /** One step of a flush or a merge; false when there is nothing left to flush or merge. */
+  /** One step of a flush or a merge; false when there is nothing left to do, or not until `OnWork` is called. */
   maintain(): boolean
   answer(asked: AskedQuestion): Sliced<unknown>
   divide?(asked: AskedQuestion, known: unknown): Sliced<DividedAnswer>
@@ -160,6 +160,9 @@ export interface SealedReader {
   close(): void
 }
 
+/** Called by an engine whose `maintain` answered false, when there is more to do: another thread is done. */
+export type OnWork = () => void
+
 /** The engines of one kind in one worker, and what they share. */
 export interface EngineFamily {
   /** The bound of all its engines together. Beyond it the host lets the largest make room. */
@@ -168,7 +171,7 @@ export interface EngineFamily {
    * Opens what the directory holds, or an empty index. CORRUPTION for what is damaged; an index that was
    * built by an earlier version of the product, or by other fields, is `outdated`.
    */
-  open(opening: IndexOpening): Sliced<EngineOpening>
+  open(opening: IndexOpening, onWork?: OnWork): Sliced<EngineOpening>
   /** Present for a kind whose engines divide answers. */
   openReader?(): SealedReader
   /** By name, what its caches hold. */

@@ -4,4 +4,4 @@ import { serveIndexes } from '../worker/serve-indexes.ts'
 import { openTextFamily } from '../text/hosted/text-family.ts'
 import { openVectorFamily } from '../vector/hosted/vector-family.ts'
 
-serveIndexes({ text: openTextFamily, vectors: openVectorFamily })
+serveIndexes({ text: openTextFamily, vectors: (parts) => openVectorFamily(parts) })

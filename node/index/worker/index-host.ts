@@ -67,6 +67,8 @@ export interface IndexHostOptions extends FamilyParts {
     onDocument(number: number | undefined): void
   }
   onBroken(index: number, error: SentError): void
+  /** Hears that there is more to maintain, though no call came. */
+  onUnsettled?(): void
 }
 
 interface HostedIndex {
@@ -239,7 +241,7 @@ export class IndexHost {
   *#open(id: number, opening: IndexOpening): Sliced<OpenedIndex> {
     this.#close(id)
     const family = this.#familyOf(opening.definition.kind)
-    const opened = yield* family.open(opening)
+    const opened = yield* family.open(opening, () => this.#wake(id))
     if (opened.kind === 'outdated') {
       return { checkpoint: 0, documents: 0, outdated: opened.outdated }
     }
@@ -265,6 +267,13 @@ export class IndexHost {
     const made = make(this.#with)
     this.#families.set(kind, made)
     return made
+  }
+
+  /** Another thread has done its part of what the index maintains. */
+  #wake(id: number): void {
+    if (!this.#indexes.has(id)) return
+    this.#unsettled.add(id)
+    this.#with.onUnsettled?.()
   }
 
   #close(id: number): undefined {

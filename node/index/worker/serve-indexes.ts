@@ -32,6 +32,7 @@ export function serveIndexes(families: EngineFamilies): void {
     memoryBytesMax: settings.memoryBytesMax,
     progress,
     onBroken: (index, error) => post({ kind: 'broken', index, error }),
+    onUnsettled: () => loop.maintain(),
   })
   const report = async (): Promise<WorkerReport> => ({
     slices: await slices.report(),

@@ -54,7 +54,7 @@ export class IndexWorkerLoop {
     this.#lanes.set(index, lane)
     void lane.then(() => {
       if (this.#lanes.get(index) === lane) this.#lanes.delete(index)
-      this.#maintain()
+      this.maintain()
     })
   }
 
@@ -88,7 +88,8 @@ export class IndexWorkerLoop {
     this.#with.post({ kind: 'answer', id, answer: await this.#with.report() })
   }
 
-  #maintain(): void {
+  /** Flushes and merges beside the calls, if there is something to do. */
+  maintain(): void {
     const { host, scheduler, onBug } = this.#with
     if (this.#isMaintaining || host.isSettled) return
     this.#isMaintaining = true
@@ -97,7 +98,7 @@ export class IndexWorkerLoop {
     void done.catch(onBug).then(() => {
       this.#isMaintaining = false
       // A change may have come to its end just now.
-      this.#maintain()
+      this.maintain()
     })
   }
 }

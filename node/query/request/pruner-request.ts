@@ -9,6 +9,8 @@ import type { Clause } from '../language/query-clause.ts'
 
 /** The limits of the pruner. An undefined limit drops nothing. */
 export interface Pruner {
+  /** Whether hits of a single index are dropped. */
+  readonly isMultiIndex: boolean
   readonly minScore: number | undefined
   /** As a share of the best score, from 0 to 1. */
   readonly minRatio: number | undefined
@@ -34,11 +36,9 @@ export function parsePruner(body: Clause): Pruner | undefined {
     'max_score_gap_percent',
     'require_multi_index',
   ])
-  if (flagOf(clause, 'require_multi_index', false)) {
-    refuse('pruner.require_multi_index', 'needs a second index in the query; leave it out')
-  }
   const gapPercent = boundOf(members, 'max_score_gap_percent', 100)
   return {
+    isMultiIndex: flagOf(clause, 'require_multi_index', false),
     minScore: boundOf(members, 'min_absolute_score', Number.MAX_VALUE),
     minRatio: boundOf(members, 'min_score_ratio', 1),
     deviationsMax: boundOf(members, 'std_dev_threshold', Number.MAX_VALUE),

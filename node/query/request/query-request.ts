@@ -1,5 +1,5 @@
 // Parses and checks the body of a query. A member that needs an unavailable kind of index is
-// refused.
+// refused. What depends on the indexes of the table is checked when the query is planned.
 
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { describeKind } from '../../document/exact-json.ts'
@@ -8,11 +8,14 @@ import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.
 import { parseProjection } from '../../document/projection.ts'
 import { parseDurationMs } from '../../schema/duration.ts'
 import { parseAggregations } from './aggregation-request.ts'
+import { parseAnalyses } from './analyses-request.ts'
+import { parseMergeConfig } from './merge-request.ts'
 import { parseCanonicalQuery } from '../language/parse-canonical-query.ts'
 import { parseQuery } from '../language/parse-query.ts'
 import { parsePruner } from './pruner-request.ts'
 import {
   checkMembers,
+  choiceOf,
   flagOf,
   integerOf,
   listOf,
@@ -22,18 +25,22 @@ import {
   textOf,
 } from '../language/query-clause.ts'
 import { parseCursor } from './query-cursor.ts'
-import { buildClauseBudget, refuse } from '../query-limits.ts'
+import { parseReranker } from './reranker-request.ts'
+import { parseVectors } from './vector-request.ts'
+import { buildClauseBudget, QUERY_LIMIT_MAX, refuse } from '../query-limits.ts'
 import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
 import type { Projection } from '../../document/projection.ts'
 import type { Aggregations } from './aggregation-request.ts'
+import type { AnalysesRequest } from './analyses-request.ts'
+import type { MergeConfig } from './merge-request.ts'
 import type { Clause } from '../language/query-clause.ts'
 import type { Pruner } from './pruner-request.ts'
 import type { SortKey, SortPosition } from './query-cursor.ts'
+import type { RerankerRequest } from './reranker-request.ts'
+import type { VectorRequest } from './vector-request.ts'
 import type { Query } from '../query-tree.ts'
 
 const QUERY_LIMIT_DEFAULT = 10
-/** Also limits `offset` and `limit` together, because every shard must rank that many hits. */
-const QUERY_LIMIT_MAX = 10_000
 const QUERY_TIMEOUT_MS_DEFAULT = 30_000
 const QUERY_TIMEOUT_MS_MAX = 600_000
 
@@ -42,17 +49,23 @@ const FIELDS_MAX = 1000
 const INDEXES_MAX = 100
 const MARK_LENGTH_MAX = 100
 
-/** A checked query. Without `fullText`, `filter` and `exclusion`, every document is a hit. */
+/** A checked query. Without `fullText`, `filter`, `exclusion` and `vectors`, every document is a hit. */
 export interface QueryRequest {
   readonly table: string | undefined
-  /** The name of the full-text index to search; undefined is the table's default. */
-  readonly textIndex: string | undefined
+  /** The names of the indexes to search, of any kind, each once. Empty: those that the query needs. */
+  readonly indexes: readonly string[]
   /** Selects and scores. */
   readonly fullText: Query | undefined
   /** Selects without scoring. */
   readonly filter: Query | undefined
   /** Excludes the documents that match. */
   readonly exclusion: Query | undefined
+  /** Finds what is near; undefined for a query of words alone. */
+  readonly vectors: VectorRequest | undefined
+  /** How the hits of several indexes become one list; undefined: by default. */
+  readonly merge: MergeConfig | undefined
+  readonly reranker: RerankerRequest | undefined
+  readonly analyses: AnalysesRequest | undefined
   /** Selects the keys that begin with these bytes. */
   readonly keyPrefix: Buffer | undefined
   /** By descending score unless the client gave another order. Ties are ordered by key. */
@@ -64,6 +77,8 @@ export interface QueryRequest {
   readonly projection: Projection | undefined
   readonly highlight: HighlightRequest | undefined
   readonly aggregations: Aggregations
+  /** Whether aggregations of merged hits count all matches of the words as well. */
+  readonly aggregatesMatches: boolean
   readonly profile: boolean
   /** The client wants to know which words may be mistyped. */
   readonly suggest: boolean
@@ -89,7 +104,15 @@ const MEMBERS = [
   'table',
   'full_text_search',
   'query',
+  'semantic_search',
+  'embedding_template',
+  'embeddings',
+  'similar_to',
   'indexes',
+  'search_effort',
+  'distance_under',
+  'distance_over',
+  'merge_config',
   'filter_query',
   'exclusion_query',
   'filter_prefix',
@@ -102,26 +125,19 @@ const MEMBERS = [
   'fields',
   'highlight',
   'aggregations',
+  'aggregate_over',
+  'analyses',
   'pruner',
+  'reranker',
+  'document_renderer',
   'profile',
   'suggest',
   'timeout',
 ]
 
-const VECTOR = 'an embeddings index'
 const GRAPH = 'a graph index'
 /** What a member needs and no table offers yet. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
-  semantic_search: VECTOR,
-  embedding_template: VECTOR,
-  embeddings: VECTOR,
-  search_effort: VECTOR,
-  distance_under: VECTOR,
-  distance_over: VECTOR,
-  merge_config: VECTOR,
-  analyses: VECTOR,
-  reranker: 'a reranking model',
-  document_renderer: 'a reranking model',
   graph_searches: GRAPH,
   expand_strategy: GRAPH,
   join: 'joins between tables',
@@ -136,20 +152,26 @@ export function parseQueryRequest(value: JsonValue): QueryRequest {
   const body: Clause = { members: value, where: '', depth: 1, budget: buildClauseBudget() }
   checkMembers({ ...body, where: 'query' }, MEMBERS)
   const order = parseOrder(value)
+  const projection = parseFields(body)
   return {
     table: optionalTextOf(body, 'table'),
-    textIndex: parseTextIndex(body),
+    indexes: parseIndexNames(body),
     fullText: parseFullText(value),
     filter: queryOf(value, 'filter_query'),
     exclusion: queryOf(value, 'exclusion_query'),
+    vectors: parseVectors(body),
+    merge: parseMergeConfig(body),
+    reranker: parseReranker(body),
+    analyses: parseAnalyses(body, projection),
     keyPrefix: parseKeyPrefix(memberOf(value, 'filter_prefix')),
     order,
     page: parsePage(body, order),
     pruner: parsePruner(body),
     countOnly: parseCountOnly(body),
-    projection: parseFields(body),
+    projection,
     highlight: parseHighlight(body),
     aggregations: parseAggregations(memberOf(value, 'aggregations') ?? {}, 'aggregations'),
+    aggregatesMatches: choiceOf(body, 'aggregate_over', ['hits', 'matches']) === 'matches',
     profile: flagOf(body, 'profile', false),
     suggest: flagOf(body, 'suggest', false),
     queryString: queryStringOf(value),
@@ -164,13 +186,10 @@ function checkAvailable(members: JsonObject): void {
   }
 }
 
-/** The name of the full-text index to search. Only one index may be named. */
-function parseTextIndex(body: Clause): string | undefined {
-  if (!Object.hasOwn(body.members, 'indexes')) return undefined
+function parseIndexNames(body: Clause): readonly string[] {
+  if (!Object.hasOwn(body.members, 'indexes')) return []
   const names = listOf(body, 'indexes', { what: 'index name', max: INDEXES_MAX })
-  const [name] = names.map((one, index) => parseText(one, `indexes[${index}]`))
-  if (names.length === 1) return name
-  return refuse('indexes', 'a query searches one full-text index; leave the others out')
+  return [...new Set(names.map((one, index) => parseText(one, `indexes[${index}]`)))]
 }
 
 function parseFullText(members: JsonObject): Query | undefined {

@@ -32,6 +32,8 @@ export class MemoryTextIndex {
   readonly index = TextIndex.open({ directory: undefined, clock: new ManualClock() })
   readonly mapping: FieldMapping
   readonly #schema: TableSchema | undefined
+  /** By key. A document keeps its ordinal, as in a shard. */
+  readonly #ordinals = new Map<string, number>()
   #sequence = 0
 
   constructor(documents: Documents = {}, schema?: TableSchema) {
@@ -49,11 +51,18 @@ export class MemoryTextIndex {
     this.#sequence += 1
     this.index.apply({
       sequence: this.#sequence,
-      upserts: Object.entries(documents).map(([key, document]) =>
-        this.mapping.mapDocument(Buffer.from(key), document, 0),
-      ),
+      upserts: Object.entries(documents).map(([key, document]) => ({
+        ...this.mapping.mapDocument(Buffer.from(key), document, 0),
+        ordinal: this.#ordinalOf(key),
+      })),
       deletes: deletes.map((key) => Buffer.from(key)),
     })
+  }
+
+  #ordinalOf(key: string): number {
+    const ordinal = this.#ordinals.get(key) ?? this.#ordinals.size
+    this.#ordinals.set(key, ordinal)
+    return ordinal
   }
 
   /** Through a structured clone both ways, as between threads. */

@@ -5,8 +5,9 @@ import type { Random } from '../../../lib/random.ts'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import type { DenseIndexSettings, Metric } from '../../../node/embedding/settings.ts'
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
-import type { IndexEngine } from '../../../node/index/host/index-engine.ts'
+import type { IndexEngine, OnWork } from '../../../node/index/host/index-engine.ts'
 import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
+import { BUILDS_HERE, type GraphBuilder } from '../../../node/index/vector/graph/graph-job.ts'
 import { openVectorFamily } from '../../../node/index/vector/hosted/vector-family.ts'
 import { unpackNearest } from '../../../node/index/vector/search/packed-nearest.ts'
 import type {
@@ -21,6 +22,9 @@ export interface VectorWorldOptions {
   /** Default: in memory only. */
   readonly directory?: string | undefined
   readonly limits?: VectorIndexLimits
+  /** Default: graphs are made in this thread. */
+  readonly builder?: GraphBuilder
+  readonly onWork?: OnWork
 }
 
 /** One index, whose calls run to their ends. */
@@ -28,7 +32,8 @@ export class VectorWorld implements Disposable {
   readonly engine: IndexEngine
   #sequence: number
 
-  constructor({ settings, directory, limits }: VectorWorldOptions) {
+  constructor(options: VectorWorldOptions) {
+    const { settings, directory, limits, builder = BUILDS_HERE, onWork } = options
     const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 30 }
     const definition = {
       id: '0123456789abcdef',
@@ -38,8 +43,11 @@ export class VectorWorld implements Disposable {
       settings: recordedSettings(settings),
     }
     const source = { kind: 'given', schema: undefined } as const
-    const family = openVectorFamily(parts, limits)
-    const opened = runAtOnce(family.open({ definition, directory, source, fields: [] }))
+    const family = openVectorFamily(parts, {
+      builder,
+      ...(limits === undefined ? {} : { limits }),
+    })
+    const opened = runAtOnce(family.open({ definition, directory, source, fields: [] }, onWork))
     if (opened.kind === 'outdated') throw new TypeError(opened.outdated.reason)
     this.engine = opened.engine
     this.#sequence = this.engine.checkpoint
@@ -54,7 +62,7 @@ export class VectorWorld implements Disposable {
     runAtOnce(this.engine.flush(this.#sequence))
   }
 
-  /** Until there is nothing left to merge. */
+  /** Until there is nothing left to merge, or another thread is to make a graph first. */
   settle(): void {
     this.flush()
     while (this.engine.maintain());

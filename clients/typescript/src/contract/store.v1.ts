@@ -1240,8 +1240,13 @@ export interface components {
         };
         readonly CanonicalQueries: components["schemas"]["CanonicalQuery"] | readonly components["schemas"]["CanonicalQuery"][];
         /**
-         * @description Without `full_text_search`, `query`, `filter_query` and `exclusion_query`, every document is a
-         *     hit.
+         * @description Without `full_text_search`, `query`, `filter_query`, `exclusion_query` and a search for vectors,
+         *     every document is a hit.
+         *
+         *     A search for vectors finds the documents that are nearest to a text (`semantic_search`), to vectors of
+         *     your own (`embeddings`) or to another document (`similar_to`). Its hits, those of several indexes, and
+         *     those that a `reranker` scores are merged into one list (`merge_config`), which has pages by `limit` and
+         *     `offset`, but no cursors: `count`, `order_by`, `search_after` and `search_before` are refused.
          */
         readonly QueryRequest: {
             /** @description The table to search, where the path does not name one. */
@@ -1257,10 +1262,73 @@ export interface components {
              */
             readonly query?: components["schemas"]["CanonicalQuery"];
             /**
-             * @description The full-text index to search: `full_text_index_v0`, which is the default, or one that was
-             *     added. Where the built-in one was dropped, the default is the first of the others.
+             * @description A text whose meaning is to be found. Each index of vectors that the query names embeds it as it
+             *     embeds documents. A full-text index that `indexes` names looks for its words, unless there
+             *     is a `full_text_search`.
+             */
+            readonly semantic_search?: string;
+            /**
+             * @description A template that makes what is embedded of `semantic_search`, which it knows as `this`. It may bring
+             *     images, for models that take them.
+             */
+            readonly embedding_template?: string;
+            /**
+             * @description By index, a vector to search for, instead of one that is made of `semantic_search`. An external index
+             *     takes no other.
+             */
+            readonly embeddings?: {
+                readonly [key: string]: components["schemas"]["QueryVector"];
+            };
+            /**
+             * @description Finds what is like the document of this key, by its stored vectors: of several, their mean. The
+             *     document itself is left out. It stands instead of `semantic_search`.
+             */
+            readonly similar_to?: {
+                readonly key: string;
+            };
+            /**
+             * @description The indexes to search, of any kind. By default words are looked for in `full_text_index_v0`, or
+             *     where that was dropped in the first of the other full-text indexes; vectors in the indexes of
+             *     `embeddings`, or else in the only embeddings index that the table has. Where
+             *     several full-text indexes are named, their hits are merged.
              */
             readonly indexes?: readonly string[];
+            /**
+             * @description How thoroughly vectors are searched, from fast to almost exact.
+             * @default 0.5
+             */
+            readonly search_effort?: number;
+            /**
+             * @description Keeps hits at this distance or nearer. Only with one embeddings index, and without a search for
+             *     words.
+             */
+            readonly distance_under?: number;
+            /** @description Keeps hits at this distance or farther, under the same conditions. */
+            readonly distance_over?: number;
+            /** @description How the hits of several indexes become one list. */
+            readonly merge_config?: {
+                /**
+                 * @description `rrf` adds up weight / (rank_constant + rank), with ranks from 1. `rsf` adds up weight × value,
+                 *     where the values of each window are scaled to 0 for its worst hit and 1 for its best.
+                 *     `failover` answers by vectors alone, merged by `rrf`; if the text cannot be embedded, or no
+                 *     index of vectors answers, it looks for words instead, and says so in `warnings`.
+                 * @default rrf
+                 * @enum {string}
+                 */
+                readonly strategy?: "rrf" | "rsf" | "failover";
+                /** @description By index, or `full_text`. The default is 1. */
+                readonly weights?: {
+                    readonly [key: string]: number;
+                };
+                /** @default 60 */
+                readonly rank_constant?: number;
+                /**
+                 * @description So many hits of each index count; the default is `limit`. All pages of one list need the same
+                 *     window, which reaches to the end of the last page. Pages are exact as long as no document
+                 *     changes in between.
+                 */
+                readonly window_size?: number;
+            };
             /** @description Must hold as well, without a say in the score. */
             readonly filter_query?: components["schemas"]["DocumentFilter"];
             /** @description Must not hold. */
@@ -1284,7 +1352,7 @@ export interface components {
              * @default 10
              */
             readonly limit?: number;
-            /** @description How many hits to skip. */
+            /** @description How many hits to skip. Of merged hits, within `merge_config.window_size`. */
             readonly offset?: number;
             /** @description The `_sort` of a hit; the hits behind it are returned. */
             readonly search_after?: readonly string[];
@@ -1316,11 +1384,64 @@ export interface components {
             };
             readonly aggregations?: components["schemas"]["Aggregations"];
             /**
+             * @description Merged hits are counted over the documents of all windows; with `matches`, all documents that match
+             *     the words count as well. Hits that are not merged are all matches.
+             * @default hits
+             * @enum {string}
+             */
+            readonly aggregate_over?: "hits" | "matches";
+            /**
+             * @description Draws the vectors of the returned hits in the plane, at most 500 hits. `fields` has to name
+             *     `_embeddings`, or `_embeddings.` with the name of an index.
+             */
+            readonly analyses?: {
+                /**
+                 * @description By the first two principal components.
+                 * @default false
+                 */
+                readonly pca?: boolean;
+                /**
+                 * @description By t-SNE, so that near hits stay near.
+                 * @default false
+                 */
+                readonly tsne?: boolean;
+            };
+            /**
+             * @description A model that reads each of the best hits, at most 1000 of the window, beside the text of the query and scores
+             *     it anew. If it does not answer, hits keep their order, and `warnings` says so.
+             */
+            readonly reranker?: {
+                readonly provider: string;
+                readonly model?: string;
+                readonly url?: string;
+                /** @description A reference: `${VARIABLE}` or `${secret:name}`. */
+                readonly api_key?: string;
+                readonly project_id?: string;
+                readonly location?: string;
+                /** @description The field whose text is read. */
+                readonly field?: string;
+                /** @description Makes the text that is read of the document, instead of `field`. */
+                readonly template?: string;
+                /** @description So many hits are left, the best by the new scores. */
+                readonly top_n?: number;
+                readonly max_chunks_per_doc?: number;
+            };
+            /**
+             * @description A template for the text of a document that the reranker reads; the default is the compact
+             *     notation of `encodeToon`.
+             */
+            readonly document_renderer?: string;
+            /**
              * @description Leaves hits out that score much worse than others, in this order, before `offset` is
              *     taken. Only for hits in the order of their scores, without cursors. `total` still counts
              *     them.
              */
             readonly pruner?: {
+                /**
+                 * @description Drop hits that only one of the merged indexes found, before all else.
+                 * @default false
+                 */
+                readonly require_multi_index?: boolean;
                 /** @description The least score. */
                 readonly min_absolute_score?: number;
                 /** @description The least score, as a share of the best one. */
@@ -1350,6 +1471,19 @@ export interface components {
              * @default 30s
              */
             readonly timeout?: string;
+        };
+        /**
+         * @description A vector of the index's dimension: numbers, or base64 of little-endian float32. A sparse one has terms and
+         *     weights, as numbers, packed as base64 of little-endian u32 and float32, or by term (`{"7": 0.5}`).
+         */
+        readonly QueryVector: readonly number[] | string | {
+            readonly indices: readonly number[];
+            readonly values: readonly number[];
+        } | {
+            readonly packed_indices: string;
+            readonly packed_values: string;
+        } | {
+            readonly [key: string]: number;
         };
         /**
          * @description Summaries over everything that is found, by names of your choice, nested up to five levels. A
@@ -1441,7 +1575,10 @@ export interface components {
             readonly staleness?: number;
             readonly table: string;
             readonly hits: {
-                /** @description How many documents were found, exactly. */
+                /**
+                 * @description How many documents were found, exactly. Of a search for vectors alone, how many of the nearest
+                 *     were looked at.
+                 */
                 readonly total: number;
                 readonly max_score: number;
                 readonly hits: readonly components["schemas"]["QueryHit"][];
@@ -1449,13 +1586,33 @@ export interface components {
             readonly aggregations?: {
                 readonly [key: string]: components["schemas"]["AggregationResult"];
             };
+            /** @description By index, the returned vectors in the plane. */
+            readonly analyses?: {
+                readonly [key: string]: components["schemas"]["QueryAnalysis"];
+            };
             readonly profile?: {
+                /** @description Of merged hits, how many each kind of index gave. */
+                readonly merge?: {
+                    readonly strategy: string;
+                    readonly full_text_hits: number;
+                    readonly semantic_hits: number;
+                    readonly duration_ms: number;
+                };
+                /** @description If a reranker answered. */
+                readonly reranker?: {
+                    readonly model: string;
+                    readonly documents_reranked: number;
+                    readonly duration_ms: number;
+                };
                 readonly shards: {
                     readonly total: number;
                     readonly successful: number;
                     readonly failed: number;
                 };
-                /** @description Milliseconds. `suggest` is there if the query asks for suggestions. */
+                /**
+                 * @description Milliseconds; of searches side by side, those of the slowest. Phases that only some queries have
+                 *     are there if they took place.
+                 */
                 readonly phases: {
                     readonly [key: string]: number;
                 };
@@ -1465,7 +1622,10 @@ export interface components {
              *     mistyped; empty if none does.
              */
             readonly suggestions?: readonly components["schemas"]["QuerySuggestion"][];
-            /** @description Parts of the query that can find nothing, such as fields that no document has. */
+            /**
+             * @description Parts of the query that can find nothing, such as fields that no document has; what stood in for
+             *     a model that did not answer.
+             */
             readonly warnings?: readonly string[];
             /**
              * @description Present if a shard could not answer, so that hits may be missing. It names the reason. An index whose
@@ -1473,6 +1633,14 @@ export interface components {
              */
             readonly error?: string;
         };
+        readonly QueryAnalysis: {
+            /** @description The hits that have a vector in the index, in their order. */
+            readonly ids: readonly string[];
+            readonly pca?: components["schemas"]["PlanePoints"];
+            readonly tsne?: components["schemas"]["PlanePoints"];
+        };
+        /** @description x and y of each hit, one after the other. */
+        readonly PlanePoints: readonly number[];
         readonly QuerySuggestion: {
             /** @description A text of the query, as it was sent; of a query string, the whole of it. */
             readonly text: string;
@@ -1498,14 +1666,26 @@ export interface components {
             /** @description The key of the document. */
             readonly _id: string;
             readonly _score: number;
-            /** @description What the hit scores in each kind of index, where the query scores. */
+            /**
+             * @description What each index gave, where the query scores: the score of words as `full_text`, or by index if several
+             *     full-text indexes were merged; the distance of a vector by the name of its index.
+             */
             readonly _index_scores?: {
                 readonly [key: string]: number;
+            };
+            /** @description The part of the document that a search for vectors found, where an index has a vector for each part. */
+            readonly _matched?: {
+                readonly index: string;
+                /** @description The number of the part, from 0. */
+                readonly chunk: number;
+                /** @description Where it begins in the embedded text, in UTF-16 units. */
+                readonly start: number;
+                readonly end: number;
             };
             readonly _source: {
                 readonly [key: string]: unknown;
             };
-            /** @description For `search_after` and `search_before`. */
+            /** @description For `search_after` and `search_before`; empty for merged hits. */
             readonly _sort: readonly string[];
             readonly _highlight?: {
                 readonly [key: string]: readonly string[];
@@ -2373,12 +2553,15 @@ export type DocumentFilters = components['schemas']['DocumentFilters'];
 export type CanonicalQuery = components['schemas']['CanonicalQuery'];
 export type CanonicalQueries = components['schemas']['CanonicalQueries'];
 export type QueryRequest = components['schemas']['QueryRequest'];
+export type QueryVector = components['schemas']['QueryVector'];
 export type Aggregations = components['schemas']['Aggregations'];
 export type Aggregation = components['schemas']['Aggregation'];
 export type NumberRange = components['schemas']['NumberRange'];
 export type QueryAnswer = components['schemas']['QueryAnswer'];
 export type FailedQuery = components['schemas']['FailedQuery'];
 export type QueryResult = components['schemas']['QueryResult'];
+export type QueryAnalysis = components['schemas']['QueryAnalysis'];
+export type PlanePoints = components['schemas']['PlanePoints'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];
 export type QueryHit = components['schemas']['QueryHit'];
 export type AggregationResult = components['schemas']['AggregationResult'];

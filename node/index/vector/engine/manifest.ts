@@ -19,7 +19,7 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { crc32 } from 'node:zlib'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import { damaged, type FileSum } from '../segment/segment-disk.ts'
+import { damaged, type FileSum } from '../files/file-sums.ts'
 
 const MANIFEST = 'manifest'
 const FORMAT_VERSION = 1

@@ -1,9 +1,12 @@
 // Which segments of a vector index to merge, decided from their sizes alone.
 //
-// A row that gets into another graph costs a millisecond, and each segment costs a search another walk. So
-// segments without a graph, which are cheap to write, are gathered until they are worth one; graphs are merged
-// by tiers, each several times the size of the one below; and where many documents are dead, a segment is
-// written again without them, because their rows lie in the way of searches.
+// A row that gets into a graph costs as much as several searches; a row without one costs every search a
+// comparison. So what was flushed is gathered until it is worth a graph, and then the rows are added to the
+// largest graph that has room: a copy of its file is extended, and the other rows of it are not touched. The copy costs
+// as much as its bytes, so a large graph waits for many rows, which have a graph of their own meanwhile. Where many
+// documents are dead, a segment is written again without them, because their rows lie in the way of searches.
+
+import { must } from '../../../../lib/assert.ts'
 
 /** All that the choice knows of a segment. Rows of deleted documents count. */
 export interface SegmentSize {
@@ -12,72 +15,105 @@ export interface SegmentSize {
   readonly docCount: number
   /** Those that a merge can leave out. */
   readonly deletedCount: number
+  readonly hasGraph: boolean
 }
 
 /** The numbers that decide. A test passes small ones. */
 export interface MergePolicy {
-  /** A segment with fewer rows has no graph. */
+  /** Segments with fewer rows together get no graph. */
   readonly graphRowsMin: number
-  readonly segmentsPerTier: number
-  /** The most rows of a merged segment. */
+  /** As many segments without a graph are merged, however few rows they have. */
+  readonly flatCountMax: number
+  /** The most rows of a graph. */
   readonly rowsMax: number
   /** The share of dead documents at which a segment is written again. */
   readonly deletedRatioMax: number
+  /** A graph is extended when as large a share of its rows is to be added. */
+  readonly extendedRatio: number
+  /** The same while nothing is written. */
+  readonly settledRatio: number
 }
 
-/** The ids of the segments to merge next; undefined if none need it. */
+/** What to merge next. */
+export interface MergeChoice {
+  readonly ids: readonly number[]
+  /** The one of them whose graph is extended. */
+  readonly base: number | undefined
+  /** Whether the result has a graph. */
+  readonly hasGraph: boolean
+}
+
+/** Undefined if there is nothing to merge. `isSettled`: nothing waits to be flushed. */
 export function chooseMerge(
   segments: readonly SegmentSize[],
   policy: MergePolicy,
-): readonly number[] | undefined {
-  return chooseWasteful(segments, policy) ?? chooseTier(segments, policy)
+  isSettled: boolean,
+): MergeChoice | undefined {
+  return (
+    chooseWasteful(segments, policy) ??
+    chooseExtension(segments, policy, isSettled) ??
+    chooseFlat(segments, policy)
+  )
 }
 
 function chooseWasteful(
   segments: readonly SegmentSize[],
   { deletedRatioMax }: MergePolicy,
-): readonly number[] | undefined {
+): MergeChoice | undefined {
   const wasteful = segments.find(({ docCount, deletedCount }) => {
-    return deletedCount >= docCount * deletedRatioMax && deletedCount > 0
+    return deletedCount > 0 && deletedCount >= docCount * deletedRatioMax
   })
-  return wasteful === undefined ? undefined : [wasteful.id]
+  if (wasteful === undefined) return undefined
+  return { ids: [wasteful.id], base: undefined, hasGraph: wasteful.hasGraph }
 }
 
-/** As many as fit of the smallest tier that is full. */
-function chooseTier(
+/** Adds all smaller segments that fit to the largest graph with room, if they are many rows together. */
+function chooseExtension(
   segments: readonly SegmentSize[],
   policy: MergePolicy,
-): readonly number[] | undefined {
-  const tiers = Map.groupBy(
-    segments.filter((segment) => liveRows(segment) * 2 <= policy.rowsMax),
-    (segment) => tierOf(liveRows(segment), policy),
-  )
-  for (const tier of [...tiers.keys()].toSorted((a, b) => a - b)) {
-    const members = (tiers.get(tier) ?? []).toSorted((a, b) => liveRows(a) - liveRows(b))
-    const rows = members.reduce((sum, segment) => sum + liveRows(segment), 0)
-    const isWorthGraph = tier === 0 && members.length > 1 && rows >= policy.graphRowsMin
-    if (members.length < policy.segmentsPerTier && !isWorthGraph) continue
-    const chosen = withinRows(members, policy.rowsMax)
-    if (chosen.length > 1) return chosen.map(({ id }) => id)
+  isSettled: boolean,
+): MergeChoice | undefined {
+  const ratio = isSettled ? policy.settledRatio : policy.extendedRatio
+  const bases = segments
+    .filter(({ hasGraph }) => hasGraph)
+    .toSorted(bySize)
+    .toReversed()
+  for (const base of bases) {
+    const smaller = segments.filter((one) => one !== base && bySize(one, base) <= 0)
+    const added = within(smaller.toSorted(bySize), policy.rowsMax - base.rowCount)
+    const rows = rowsOf(added)
+    if (rows < Math.max(1, base.rowCount * ratio)) continue
+    return { ids: [base, ...added].map(({ id }) => id), base: base.id, hasGraph: true }
   }
   return undefined
 }
 
-/** 0: without a graph. */
-function tierOf(rows: number, { graphRowsMin, segmentsPerTier }: MergePolicy): number {
-  let tier = 0
-  for (let bound = graphRowsMin; rows >= bound; bound *= segmentsPerTier) tier += 1
-  return tier
+function chooseFlat(
+  segments: readonly SegmentSize[],
+  { graphRowsMin, flatCountMax, rowsMax }: MergePolicy,
+): MergeChoice | undefined {
+  const flat = segments.filter(({ hasGraph }) => !hasGraph)
+  const hasGraph = rowsOf(flat) >= graphRowsMin
+  if (flat.length === 0 || (flat.length < flatCountMax && !hasGraph)) return undefined
+  const chosen = within(flat.toSorted(bySize), rowsMax)
+  const merged = chosen.length > 0 ? chosen : [must(flat[0], 'a segment')]
+  if (!hasGraph && merged.length < 2) return undefined
+  return { ids: merged.map(({ id }) => id), base: undefined, hasGraph }
 }
 
-function withinRows(segments: readonly SegmentSize[], rowsMax: number): readonly SegmentSize[] {
+/** As many of the first as have no more rows together. */
+function within(segments: readonly SegmentSize[], rowsMax: number): readonly SegmentSize[] {
   let rows = 0
-  return segments.filter((segment) => {
-    rows += liveRows(segment)
+  return segments.filter(({ rowCount }) => {
+    rows += rowCount
     return rows <= rowsMax
   })
 }
 
-function liveRows({ rowCount, docCount, deletedCount }: SegmentSize): number {
-  return docCount === 0 ? 0 : (rowCount * (docCount - deletedCount)) / docCount
+function rowsOf(segments: readonly SegmentSize[]): number {
+  return segments.reduce((sum, { rowCount }) => sum + rowCount, 0)
+}
+
+function bySize(a: SegmentSize, b: SegmentSize): number {
+  return a.rowCount - b.rowCount || a.id - b.id
 }

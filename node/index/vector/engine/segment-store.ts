@@ -11,20 +11,19 @@ import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import { graphShapeOf } from '../graph/quantizer.ts'
+import type { GraphJob } from '../graph/graph-job.ts'
+import { graphShapeOf, Quantizer } from '../graph/quantizer.ts'
 import type { GraphLibrary } from '../graph/vector-graph.ts'
 import { readTable, RowTable, type TableBytes } from '../segment/row-table.ts'
 import { FileVectors, KeptVectors, type BlockBuffer } from '../segment/row-vectors.ts'
+import { damaged, FileWriter, readVerified, verifyFile, type FileSum } from '../files/file-sums.ts'
 import {
-  damaged,
-  FileWriter,
-  readVerified,
-  sumWritten,
-  verifyFile,
-  type FileSum,
-} from '../segment/segment-disk.ts'
-import { writeRows, type SegmentPlan, type WrittenRows } from '../segment/segment-writer.ts'
-import { quantizerOf, VectorSegment, type SegmentGraph } from '../segment/vector-segment.ts'
+  writeRows,
+  type SegmentInput,
+  type SegmentPlan,
+  type WrittenRows,
+} from '../segment/segment-writer.ts'
+import { rangeOf, VectorSegment, type SegmentGraph } from '../segment/vector-segment.ts'
 import type { DocumentBits } from '../segment/deleted-documents.ts'
 import {
   linkCheckpoint,
@@ -44,6 +43,17 @@ export interface WrittenSegment {
   readonly numbers: WrittenRows['numbers']
 }
 
+/** Which documents become a segment. */
+export interface SegmentOrder {
+  readonly inputs: readonly SegmentInput[]
+  readonly hasGraph: boolean
+  /** The first input, all of whose documents are kept: its graph is extended. */
+  readonly base: VectorSegment | undefined
+}
+
+/** Makes the graph of a job, in steps. */
+export type MakeGraph = (job: GraphJob) => Sliced<FileSum>
+
 /** What a store works with. */
 export interface SegmentStoreOptions {
   /** Undefined: everything stays in memory, and there is no manifest. */
@@ -52,6 +62,12 @@ export interface SegmentStoreOptions {
   /** Undefined for an index without graphs. */
   readonly library: GraphLibrary | undefined
   readonly buffer: BlockBuffer
+}
+
+interface Writing {
+  readonly order: SegmentOrder
+  readonly plan: SegmentPlan
+  readonly make: MakeGraph
 }
 
 /** Writes, opens and removes segments. A full disk is DISK_FULL; what is not as it was written is CORRUPTION. */
@@ -69,8 +85,11 @@ export class SegmentStore {
   }
 
   /** Undefined if no document is kept. What it leaves half done, `remove` removes. */
-  write(id: number, plan: SegmentPlan): Sliced<WrittenSegment | undefined> {
-    return this.isDurable ? this.#writeFiles(id, plan) : keepInMemory(id, plan)
+  write(id: number, order: SegmentOrder, make: MakeGraph): Sliced<WrittenSegment | undefined> {
+    const { settings, library } = this.#with
+    const plan = { settings, ...order, range: order.base?.range }
+    if (!this.isDurable) return keepInMemory(id, { ...plan, range: undefined, library })
+    return this.#writeFiles(id, { order, plan: { ...plan, library: undefined }, make })
   }
 
   *open({ id, rows, graph }: ManifestSegment): Sliced<VectorSegment> {
@@ -130,19 +149,31 @@ export class SegmentStore {
     linkCheckpoint(this.#path(''), to, manifest)
   }
 
-  *#writeFiles(id: number, plan: SegmentPlan): Sliced<WrittenSegment | undefined> {
+  *#writeFiles(id: number, { order, plan, make }: Writing): Sliced<WrittenSegment | undefined> {
     const out = new FileWriter(this.#path(`${id}.vectors`))
     try {
       const written = yield* writeRows(plan, (vectors) => out.write(bytesOf(vectors)))
       if (written === undefined) return undefined
       out.finish()
       const { table, numbers } = written
-      const graph = yield* this.#saveGraph(id, written)
       const rows = yield* this.#writeTable(id, table)
+      const graph = order.hasGraph ? yield* make(this.#jobOf(id, written, order.base)) : undefined
       const segment = this.#openFiles(id, new RowTable(table), graph)
       return { segment, listed: { id, rows, ...(graph === undefined ? {} : { graph }) }, numbers }
     } finally {
       out.close()
+    }
+  }
+
+  #jobOf(id: number, { table, range }: WrittenRows, base: VectorSegment | undefined): GraphJob {
+    return {
+      settings: this.#with.settings,
+      // A copy: the center is a part of the table.
+      range: { center: range.center.slice(), scale: range.scale },
+      vectorsPath: this.#path(`${id}.vectors`),
+      rowCount: table.sizes.rowCount,
+      base: base && { path: this.#path(`${base.id}.graph`), rowCount: base.rowCount },
+      path: this.#path(`${id}.graph`),
     }
   }
 
@@ -154,15 +185,6 @@ export class SegmentStore {
     } finally {
       out.close()
     }
-  }
-
-  /** It is read back, so that its sum is of what the disk has. */
-  *#saveGraph(id: number, { graph }: WrittenRows): Sliced<FileSum | undefined> {
-    if (graph === undefined) return undefined
-    const file = this.#path(`${id}.graph`)
-    graph.growing.save(file)
-    yield
-    return yield* sumWritten(file)
   }
 
   #openFiles(id: number, table: RowTable, graph: FileSum | undefined): VectorSegment {
@@ -183,7 +205,7 @@ export class SegmentStore {
     const { settings, library } = this.#with
     const file = this.#path(`${id}.graph`)
     const graph = must(library, 'a library').view(graphShapeOf(settings), file)
-    return { graph, quantizer: quantizerOf(settings, table), bytesOnDisk: bytes }
+    return { graph, quantizer: new Quantizer(settings, rangeOf(table)), bytesOnDisk: bytes }
   }
 
   #path(name: string): string {

@@ -17,14 +17,15 @@ import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { OrdinalSet } from '../../host/ordinal-set.ts'
+import type { FileSum } from '../files/file-sums.ts'
+import type { GraphBuilder, GraphJob } from '../graph/graph-job.ts'
 import type { GraphLibrary } from '../graph/vector-graph.ts'
 import type { BlockBuffer } from '../segment/row-vectors.ts'
-import type { SegmentInput } from '../segment/segment-writer.ts'
-import { DeletedDocuments, hasDocument } from '../segment/deleted-documents.ts'
+import { DeletedDocuments, hasDocument, newDocumentBits } from '../segment/deleted-documents.ts'
 import { LiveOrdinals } from './live-ordinals.ts'
 import type { Manifest, ManifestSegment } from './manifest.ts'
-import { chooseMerge, type MergePolicy } from './merge-policy.ts'
-import { SegmentStore, type WrittenSegment } from './segment-store.ts'
+import { chooseMerge, type MergeChoice, type MergePolicy } from './merge-policy.ts'
+import { SegmentStore, type SegmentOrder, type WrittenSegment } from './segment-store.ts'
 import {
   markCheckpoint,
   newPart,
@@ -48,12 +49,14 @@ export interface VectorIndexLimits {
 
 export const defaultVectorIndexLimits: VectorIndexLimits = {
   tailBytesMax: 16 * 2 ** 20,
-  tailRowsMax: 8192,
+  tailRowsMax: 2048,
   mergePolicy: {
     graphRowsMin: 4096,
-    segmentsPerTier: 6,
-    rowsMax: 250_000,
+    flatCountMax: 8,
+    rowsMax: 500_000,
     deletedRatioMax: 0.2,
+    extendedRatio: 1 / 16,
+    settledRatio: 1 / 64,
   },
 }
 
@@ -65,6 +68,9 @@ export interface VectorIndexOptions {
   /** Undefined: vectors are compared one by one. */
   readonly library: GraphLibrary | undefined
   readonly buffer: BlockBuffer
+  readonly builder: GraphBuilder
+  /** Hears that `maintain` has more to do, after it answered false. */
+  readonly onWork: () => void
   readonly limits?: VectorIndexLimits
 }
 
@@ -95,6 +101,8 @@ export class VectorIndex {
   readonly #settings: DenseIndexSettings
   readonly #library: GraphLibrary | undefined
   readonly #limits: VectorIndexLimits
+  readonly #builder: GraphBuilder
+  readonly #onWork: () => void
   readonly #store: SegmentStore
   readonly #ordinals = new LiveOrdinals()
   #parts: VectorPart[] = []
@@ -106,6 +114,8 @@ export class VectorIndex {
   #isClosed = false
   #flushing: Sliced<void> | undefined
   #merging: Sliced<void> | undefined
+  /** The merge that is under way waits for a graph that another thread makes. */
+  #isWaiting = false
 
   /** CORRUPTION if a file is missing or damaged, or the index has other settings: build it again. */
   static *open(options: VectorIndexOptions): Sliced<VectorIndex> {
@@ -120,6 +130,8 @@ export class VectorIndex {
     this.#settings = options.settings
     this.#library = options.library
     this.#limits = options.limits ?? defaultVectorIndexLimits
+    this.#builder = options.builder
+    this.#onWork = options.onWork
     this.#store = new SegmentStore(options)
     this.#tail = this.#newTail()
   }
@@ -158,8 +170,9 @@ export class VectorIndex {
   delete(key: Uint8Array): void {
     this.#assertOpen()
     for (const { rows, deleted } of this.#lives()) {
-      const doc = rows.docOf(key)
-      if (doc < 0 || !deleted.add(doc)) continue
+      const doc = rows.docOf(key, (one) => deleted.has(one))
+      if (doc < 0) continue
+      deleted.add(doc)
       this.#ordinals.delete(rows.ordinalOf(doc))
       return
     }
@@ -182,7 +195,8 @@ export class VectorIndex {
       if (work === this.#flushing) this.#flushing = undefined
       else this.#merging = undefined
     }
-    return this.#flushing !== undefined || this.#nextMerge() !== undefined
+    if (this.#flushing !== undefined) return true
+    return !this.#isWaiting && this.#nextMerge() !== undefined
   }
 
   snapshot(filter: OrdinalSet | undefined): VectorSnapshot {
@@ -282,13 +296,14 @@ export class VectorIndex {
     const frozen = this.#tail
     const sequence = this.#sequence
     const inputs = [{ rows: frozen.rows, without: frozen.deleted.view() }]
+    const order = { inputs, hasGraph: false, base: undefined }
     const marks = this.#parts.map((part) => {
       return { part, bits: part.deleted.view(), count: part.deleted.count }
     })
     this.#frozen = frozen
     this.#tail = this.#newTail()
     yield
-    const written = yield* this.#write(inputs)
+    const written = yield* this.#write(order)
     // VI4: the parts are those of the first step.
     for (const { part, bits, count } of marks) markCheckpoint(part, bits, count)
     this.#frozen = undefined
@@ -300,19 +315,44 @@ export class VectorIndex {
   #nextMerge(): Sliced<void> | undefined {
     if (this.#merging !== undefined) return this.#merging
     const sizes = this.#parts.map(({ rows, checkpointedCount }) => {
-      const { id, rowCount, docCount } = rows
-      return { id, rowCount, docCount, deletedCount: checkpointedCount }
+      const { id, rowCount, docCount, graph } = rows
+      return {
+        id,
+        rowCount,
+        docCount,
+        deletedCount: checkpointedCount,
+        hasGraph: graph !== undefined || this.#library === undefined,
+      }
     })
-    const chosen = chooseMerge(sizes, this.#limits.mergePolicy)
-    if (chosen === undefined) return undefined
-    this.#merging = this.#merge(this.#parts.filter(({ rows }) => chosen.includes(rows.id)))
+    const isSettled = this.#tail.rows.docCount === 0 && this.#frozen === undefined
+    const { mergePolicy } = this.#limits
+    const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
+    const chosen = chooseMerge(sizes, policy, isSettled)
+    if (chosen !== undefined) this.#merging = this.#merge(chosen)
     return this.#merging
   }
 
-  *#merge(inputs: readonly VectorPart[]): Sliced<void> {
-    const written = yield* this.#write(
-      inputs.map(({ rows, checkpointed }) => ({ rows, without: checkpointed })),
-    )
+  /** Without files, or without a library, all rows are written again. */
+  get #canExtend(): boolean {
+    return this.#store.isDurable && this.#library !== undefined
+  }
+
+  *#merge({ ids, base, hasGraph }: MergeChoice): Sliced<void> {
+    const partOfId = (id: number): VectorPart => {
+      return must(
+        this.#parts.find(({ rows }) => rows.id === id),
+        'a chosen segment',
+      )
+    }
+    const inputs = ids.map(partOfId)
+    const extended = this.#canExtend && base !== undefined ? partOfId(base).rows : undefined
+    const written = yield* this.#write({
+      inputs: inputs.map(({ rows, checkpointed }) => {
+        return { rows, without: rows === extended ? NO_DOCUMENTS : checkpointed }
+      }),
+      hasGraph: hasGraph && this.#library !== undefined,
+      base: extended,
+    })
     this.#parts = this.#parts.filter((part) => !inputs.includes(part))
     if (written !== undefined) this.#add(written, inputs)
     this.#commit()
@@ -333,20 +373,29 @@ export class VectorIndex {
     this.#parts.push(partOf(segment, listed, former))
   }
 
-  *#write(inputs: readonly SegmentInput[]): Sliced<WrittenSegment | undefined> {
+  *#write(order: SegmentOrder): Sliced<WrittenSegment | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     let written: WrittenSegment | undefined
     try {
-      written = yield* this.#store.write(id, {
-        settings: this.#settings,
-        inputs,
-        library: this.#library,
-        graphRowsMin: this.#limits.mergePolicy.graphRowsMin,
-      })
+      written = yield* this.#store.write(id, order, (job) => this.#makeGraph(job))
       return written
     } finally {
       if (written === undefined) this.#store.remove(id)
+    }
+  }
+
+  *#makeGraph(job: GraphJob): Sliced<FileSum> {
+    const building = this.#builder.begin(job, this.#onWork)
+    try {
+      for (let sum = building.outcome(); ; sum = building.outcome()) {
+        if (sum !== undefined) return sum
+        this.#isWaiting = !building.advance()
+        yield
+      }
+    } finally {
+      this.#isWaiting = false
+      building.cancel()
     }
   }
 
@@ -376,3 +425,6 @@ export class VectorIndex {
 }
 
 const LEARNT_PER_STEP = 4096
+/** What is added to a segment is half of it, where the other rows have to be written again. */
+const REWRITTEN = { extendedRatio: 1 / 2, settledRatio: 1 / 2 } as const
+const NO_DOCUMENTS = newDocumentBits(0)

@@ -1,7 +1,7 @@
 // The newest documents of an index, in memory: they are searched exactly, and then written as a segment.
 
 import { must } from '../../../../lib/assert.ts'
-import type { DocumentRows, VectorBlock } from '../segment/document-rows.ts'
+import type { DocumentRows, DocumentTest, VectorBlock } from '../segment/document-rows.ts'
 import { firstAtLeast } from '../segment/radix-sort.ts'
 
 /** What a document takes besides its key and its numbers: about, as its arrays and the map's entry. */
@@ -90,12 +90,14 @@ export class VectorTail implements DocumentRows {
     return { vectors, at: inDoc * this.#dimension, rowCount }
   }
 
-  docOf(key: Uint8Array): number {
-    return this.#byKey.get(textOf(key)) ?? -1
+  docOf(key: Uint8Array, isDeleted: DocumentTest): number {
+    const newest = this.#byKey.get(textOf(key))
+    return newest === undefined || isDeleted(newest) ? -1 : newest
   }
 
-  docOfOrdinal(ordinal: number): number {
-    return this.#byOrdinal.get(ordinal) ?? -1
+  docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number {
+    const newest = this.#byOrdinal.get(ordinal)
+    return newest === undefined || isDeleted(newest) ? -1 : newest
   }
 
   #document(doc: number): VectorDocument {

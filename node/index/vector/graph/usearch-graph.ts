@@ -31,7 +31,16 @@ const SCALARS = { f32: 'F32', f16: 'F16', i8: 'I8', binary: 'B1' } as const
 const BITS: Readonly<Record<Quantization, number>> = { f32: 32, f16: 16, i8: 8, binary: 1 }
 
 export const USEARCH: GraphLibrary = {
-  grow: (shape, rowCount) => new GrowingUsearch(shape, rowCount),
+  grow: (shape, rowCount) => new GrowingUsearch(newIndex(shape), bytesOf(shape) * rowCount),
+  extend(shape, path) {
+    const index = newIndex(shape)
+    try {
+      index.load(path)
+    } catch (error) {
+      throw libraryError(error, 'a graph of vectors could not be loaded')
+    }
+    return new GrowingUsearch(index, bytesOf(shape) * index.size())
+  },
   view(shape, path) {
     const index = newIndex(shape)
     try {
@@ -66,10 +75,9 @@ class GrowingUsearch implements GrowingGraph {
   readonly #index: Usearch.Index
   readonly #bytes: number
 
-  constructor(shape: GraphShape, rowCount: number) {
-    this.#index = newIndex(shape)
-    const vectorBytes = (shape.dimension * BITS[shape.quantization]) / 8
-    this.#bytes = rowCount * (vectorBytes + NODE_BYTES)
+  constructor(index: Usearch.Index, bytes: number) {
+    this.#index = index
+    this.#bytes = bytes
   }
 
   add(row: number, vector: GraphVector): void {
@@ -87,6 +95,11 @@ class GrowingUsearch implements GrowingGraph {
   finish(): VectorGraph {
     return new UsearchGraph(this.#index, this.#bytes)
   }
+}
+
+/** The bytes of a row in memory. */
+function bytesOf({ dimension, quantization }: GraphShape): number {
+  return (dimension * BITS[quantization]) / 8 + NODE_BYTES
 }
 
 function newIndex({ dimension, metric, quantization }: GraphShape): Usearch.Index {

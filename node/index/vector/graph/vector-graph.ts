@@ -45,6 +45,8 @@ export interface GrowingGraph {
 export interface GraphLibrary {
   /** `rowCount`: how many will be added. */
   grow(shape: GraphShape, rowCount: number): GrowingGraph
+  /** A copy of the graph in a file, which can be added to: one step, whatever the size. The file was verified. */
+  extend(shape: GraphShape, path: string): GrowingGraph
   /** Maps a file, whose sum was verified: a damaged file may end the process. */
   view(shape: GraphShape, path: string): VectorGraph
 }

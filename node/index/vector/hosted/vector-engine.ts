@@ -19,6 +19,7 @@ import type {
 } from '../../host/index-engine.ts'
 import { parseDenseSettings } from '../dense-settings.ts'
 import { VectorIndex, type VectorIndexLimits } from '../engine/vector-index.ts'
+import type { GraphBuilder } from '../graph/graph-job.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
 import { runNearest } from '../search/run-nearest.ts'
 import type { BlockBuffer } from '../segment/row-vectors.ts'
@@ -28,6 +29,7 @@ import { vectorDocumentOf } from './vector-document.ts'
 /** What the engines of a worker share. */
 export interface VectorEngineParts {
   readonly buffer: BlockBuffer
+  readonly builder: GraphBuilder
   readonly limits?: VectorIndexLimits
 }
 
@@ -53,7 +55,7 @@ export class VectorEngine implements IndexEngine {
    */
   static *open(
     { definition, directory }: IndexOpening,
-    parts: VectorEngineParts,
+    parts: VectorEngineParts & { readonly onWork: () => void },
   ): Sliced<VectorEngine> {
     const settings = parseDenseSettings(definition.settings)
     const library = libraryOf(settings.engine)

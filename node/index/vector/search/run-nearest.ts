@@ -160,7 +160,10 @@ class NearestSearch {
   *#passingDocuments(part: PartView): Generator<number> {
     const { filter } = this.#request
     if (filter?.kind === 'list' && filter.ordinals.length < part.docCount / 16) {
-      const docs = Array.from(filter.ordinals, (ordinal) => part.rows.docOfOrdinal(ordinal))
+      const isDeleted = (doc: number): boolean => hasDocument(part.deleted, doc)
+      const docs = Array.from(filter.ordinals, (ordinal) => {
+        return part.rows.docOfOrdinal(ordinal, isDeleted)
+      })
       for (const doc of docs.toSorted((a, b) => a - b)) {
         yield doc >= 0 && doc < part.docCount && this.#passes(part, doc) ? doc : -1
       }

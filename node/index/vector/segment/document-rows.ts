@@ -7,8 +7,11 @@ export interface VectorBlock {
   readonly rowCount: number
 }
 
+export type DocumentTest = (doc: number) => boolean
+
 /**
  * Documents by number, each with at least one row. Contract:
+ * - Of the documents with one key, or one ordinal, all but one at most are deleted.
  * - The rows of a document are consecutive. What a number names never changes; documents may be added.
  * - `block` answers as many rows from `row` on as lie together, at least one and at most `count`. Their bytes
  *   may be overwritten by the next call of any segment. CORRUPTION for damaged bytes.
@@ -28,10 +31,10 @@ export interface DocumentRows {
   startOf(row: number): number
   endOf(row: number): number
   block(row: number, count: number): VectorBlock
-  /** The newest document with the key; -1 if there is none. */
-  docOf(key: Uint8Array): number
-  /** The newest document with the ordinal; -1 if there is none. */
-  docOfOrdinal(ordinal: number): number
+  /** The document with the key that is not deleted; -1 if there is none. */
+  docOf(key: Uint8Array, isDeleted: DocumentTest): number
+  /** The document with the ordinal that is not deleted; -1 if there is none. */
+  docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number
 }
 
 /** Whether a document has expired at a time. */

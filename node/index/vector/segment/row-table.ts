@@ -3,7 +3,8 @@
 
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
-import { damaged } from './segment-disk.ts'
+import type { DocumentTest } from './document-rows.ts'
+import { damaged } from '../files/file-sums.ts'
 import { firstAtLeast } from './radix-sort.ts'
 
 const MAGIC = 0x52565151 // QQVR
@@ -161,17 +162,17 @@ export class RowTable {
     return firstAtLeast(this.sections.firstRows, row + 1) - 1
   }
 
-  docOf(key: Uint8Array): number {
+  docOf(key: Uint8Array, isDeleted: DocumentTest): number {
     const { hashes, docsByHash } = this.sections
     const hash = hashOfKey(key)
     for (let at = firstAtLeast(hashes, hash); hashes[at] === hash; at += 1) {
       const doc = docsByHash[at] ?? 0
-      if (Buffer.compare(this.keyOf(doc), key) === 0) return doc
+      if (!isDeleted(doc) && Buffer.compare(this.keyOf(doc), key) === 0) return doc
     }
     return -1
   }
 
-  docOfOrdinal(ordinal: number): number {
+  docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number {
     const { docsByOrdinal, ordinals } = this.sections
     let low = 0
     let high = docsByOrdinal.length
@@ -180,7 +181,11 @@ export class RowTable {
       if ((ordinals[docsByOrdinal[middle] ?? 0] ?? 0) < ordinal) low = middle + 1
       else high = middle
     }
-    const doc = docsByOrdinal[low] ?? -1
-    return doc >= 0 && ordinals[doc] === ordinal ? doc : -1
+    for (let at = low; at < docsByOrdinal.length; at += 1) {
+      const doc = docsByOrdinal[at] ?? 0
+      if (ordinals[doc] !== ordinal) return -1
+      if (!isDeleted(doc)) return doc
+    }
+    return -1
   }
 }

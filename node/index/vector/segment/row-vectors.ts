@@ -5,7 +5,7 @@ import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { VectorBlock } from './document-rows.ts'
-import { damaged, openFile, readExactly } from './segment-disk.ts'
+import { damaged, openFile, readExactly } from '../files/file-sums.ts'
 
 /** Some tens of microseconds to read, some hundreds to compare with. */
 const BLOCK_BYTES = 128 * 1024

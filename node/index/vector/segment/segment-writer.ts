@@ -1,8 +1,9 @@
 // Writes one segment from the documents of others, in steps: a flush, or a merge.
 //
-//   kept documents ─► range of the graph's numbers ─► vectors ─┬─► <id>.vectors
-//                                                              ├─► graph ─► <id>.graph
-//                                                  their table ┴─► <id>.rows
+//   kept documents ─► range of the graph's numbers ─► vectors ──► <id>.vectors ──► graph ──► <id>.graph
+//                                                 └─► table ────► <id>.rows
+//
+// Without files, the graph grows while the vectors are copied.
 
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
@@ -25,15 +26,19 @@ export interface SegmentInput {
 export interface SegmentPlan {
   readonly settings: DenseIndexSettings
   readonly inputs: readonly SegmentInput[]
-  /** Undefined: no graph is made. */
+  /** Whether a graph is made of it. */
+  readonly hasGraph: boolean
+  /** The range of a graph that is extended; undefined: the vectors' own. */
+  readonly range: QuantizerRange | undefined
+  /** For a graph that grows while the vectors are copied. */
   readonly library: GraphLibrary | undefined
-  /** The fewest rows that a graph is worth. */
-  readonly graphRowsMin: number
 }
 
-/** A segment whose vectors went to `write`, and whose table and graph are still in memory alone. */
+/** A segment whose vectors went to `write`, and whose table is still in memory alone. */
 export interface WrittenRows {
   readonly table: TableBytes
+  readonly range: QuantizerRange
+  /** Undefined if none grows meanwhile. */
   readonly graph: { readonly growing: GrowingGraph; readonly quantizer: Quantizer } | undefined
   /** By input, the new number of each document; -1 for those left out. */
   readonly numbers: readonly Int32Array[]
@@ -54,15 +59,15 @@ export function* writeRows(
 ): Sliced<WrittenRows | undefined> {
   const kept = yield* countKept(plan.inputs)
   if (kept.sizes.docCount === 0) return undefined
-  const isGraph = plan.library !== undefined && kept.sizes.rowCount >= plan.graphRowsMin
-  const range = isGraph ? yield* findRange(plan) : NO_RANGE
+  const range = plan.range ?? (plan.hasGraph ? yield* findRange(plan) : NO_RANGE)
   const { dimension } = plan.settings
   const table = newTable(
     { dimension, ...kept.sizes, centerLength: range.center.length },
     { scale: range.scale, firstExpiryMs: kept.firstExpiryMs },
   )
   table.sections.center.set(range.center)
-  const graph = isGraph ? newGraph(plan, range, kept.sizes.rowCount) : undefined
+  const isGrown = plan.hasGraph && plan.library !== undefined
+  const graph = isGrown ? newGraph(plan, range, kept.sizes.rowCount) : undefined
   const filler = new TableFiller(table)
   for (const input of plan.inputs) {
     for (const doc of keptOf(input)) {
@@ -71,7 +76,7 @@ export function* writeRows(
     }
   }
   yield* filler.finish()
-  return { table, graph, numbers: kept.numbers }
+  return { table, range, graph, numbers: kept.numbers }
 }
 
 const NO_RANGE: QuantizerRange = { center: new Float32Array(0), scale: 1 }

@@ -1,10 +1,9 @@
 // Documents that do not change, with their vectors and, unless there are few, a graph of them.
 
 import { must } from '../../../../lib/assert.ts'
-import { Quantizer } from '../graph/quantizer.ts'
+import type { Quantizer, QuantizerRange } from '../graph/quantizer.ts'
 import type { VectorGraph } from '../graph/vector-graph.ts'
-import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import type { DocumentRows, VectorBlock } from './document-rows.ts'
+import type { DocumentRows, DocumentTest, VectorBlock } from './document-rows.ts'
 import type { RowTable } from './row-table.ts'
 import type { RowVectors } from './row-vectors.ts'
 
@@ -66,6 +65,11 @@ export class VectorSegment implements DocumentRows {
     if (this.#holders === 0) this.#vectors.close()
   }
 
+  /** See `rangeOf`. */
+  get range(): QuantizerRange {
+    return rangeOf(this.#table)
+  }
+
   keyOf(doc: number): Uint8Array {
     return this.#table.keyOf(doc)
   }
@@ -98,16 +102,16 @@ export class VectorSegment implements DocumentRows {
     return this.#vectors.block(row, count)
   }
 
-  docOf(key: Uint8Array): number {
-    return this.#table.docOf(key)
+  docOf(key: Uint8Array, isDeleted: DocumentTest): number {
+    return this.#table.docOf(key, isDeleted)
   }
 
-  docOfOrdinal(ordinal: number): number {
-    return this.#table.docOfOrdinal(ordinal)
+  docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number {
+    return this.#table.docOfOrdinal(ordinal, isDeleted)
   }
 }
 
-/** A segment's quantizer, as its table has it. */
-export function quantizerOf(settings: DenseIndexSettings, table: RowTable): Quantizer {
-  return new Quantizer(settings, { center: table.sections.center, scale: table.scale })
+/** How the vectors of a segment are moved and scaled for its graph, as its table has it. */
+export function rangeOf({ sections, scale }: Pick<RowTable, 'sections' | 'scale'>): QuantizerRange {
+  return { center: sections.center, scale }
 }

@@ -48,7 +48,8 @@ class Table {
     const table = {
       name: 'books',
       schema: undefined,
-      textIndex: 'full_text',
+      textIndexes: ['full_text'],
+      vectorIndexes: [],
       shards: this.shards,
       shardOf: (key: Buffer) => this.shardOf(key),
     }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { must } from '../../../../../lib/assert.ts'
 import { seededRandom } from '../../../../../lib/random.ts'
 import { NearTables } from '../../../../../node/coordinator/query/near-tables.ts'
-import type { QueriedTable } from '../../../../../node/coordinator/query/query-table.ts'
+import type { QueriedTable } from '../../../../../node/coordinator/query/queried-table.ts'
 import { RemoteReplica } from '../../../../../node/shard/remote/remote-replica.ts'
 import type { Shard } from '../../../../../node/shard/shard.ts'
 import { POSITION, STATISTICS } from '../../../../support/fakes/watched-shard.ts'
@@ -39,7 +39,8 @@ class NearBench {
     return this.tables.of({
       name: 'books',
       schema: undefined,
-      textIndex: 'text',
+      textIndexes: ['text'],
+      vectorIndexes: [],
       shards,
       shardOf,
     })

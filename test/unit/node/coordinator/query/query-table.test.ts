@@ -3,7 +3,7 @@ import { ManualClock } from '../../../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../../../lib/errors.ts'
 import { EventLoopTurns } from '../../../../../node/coordinator/query/event-loop-turns.ts'
 import { queryTable } from '../../../../../node/coordinator/query/query-table.ts'
-import type { QueriedShard } from '../../../../../node/coordinator/query/query-table.ts'
+import type { QueriedShard } from '../../../../../node/coordinator/query/queried-table.ts'
 import type { QueryHit, QueryResult } from '../../../../../node/coordinator/query/query-result.ts'
 import { parseExact, type JsonObject } from '../../../../../node/document/exact-json.ts'
 import { isJsonObject } from '../../../../../node/document/json-object.ts'
@@ -22,7 +22,8 @@ function ask(
   const table = {
     name: 'books',
     schema: undefined,
-    textIndex: 'full_text',
+    textIndexes: ['full_text'],
+    vectorIndexes: [],
     shards,
     shardOf: (key: Buffer) => shards[(key[0] ?? 97) - 97] ?? first,
   }

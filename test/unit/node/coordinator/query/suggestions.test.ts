@@ -40,7 +40,8 @@ async function suggest(
   const table = {
     name: 'books',
     schema: undefined,
-    textIndex: 'full_text',
+    textIndexes: ['full_text'],
+    vectorIndexes: [],
     shards,
     shardOf: () => first,
   }

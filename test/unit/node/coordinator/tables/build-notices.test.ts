@@ -192,7 +192,7 @@ describe('the build of a text index', () => {
     expect(log.messages).to.deep.equal(['text index is being built', 'text index is built'])
   })
 
-  it('is not needed for an index that only lacks the newest entries: it answers, and the log reports that it catches up', async () => {
+  it('is not needed for an index that only lacks the newest entries: it refuses until it has them, and the log reports that it catches up', async () => {
     const log = new LogOfBuilds()
     await using text = await TextShard.open({ log })
     await text.find('nothing') // so that it is open before there is anything to build
@@ -212,7 +212,7 @@ describe('the build of a text index', () => {
     await until(async () => log.lines.length === 2)
 
     expect(entriesBehindMax).to.be.above(0)
-    expect(meanwhile.health).to.equal('healthy')
+    expect(meanwhile.health).to.equal('degraded')
     expect(meanwhile.message).to.include('is catching up after a restart on 1 of 1 shards')
     expect(log.messages).to.deep.equal(['text index is catching up', 'text index has caught up'])
     expect(countIndexes([tableOf(text)], ledOf(text))).to.include({

@@ -34,7 +34,7 @@ const INDEX = 1
 /** Every search is divided, however cheap. */
 const FAMILIES: { readonly [Kind in ProductKind]: EngineFamilies[string] } = {
   text: (parts) => openTextFamily(parts, { dividedCostMin: 0 }),
-  vectors: openVectorFamily,
+  vectors: (parts) => openVectorFamily(parts),
 }
 
 /** The home of an index, and a worker that reads its sealed parts. */

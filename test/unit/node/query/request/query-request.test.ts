@@ -20,10 +20,14 @@ describe('parseQueryRequest', () => {
   it('asks for all documents by default, ten hits by score', () => {
     expect(parse('{}')).to.deep.equal({
       table: undefined,
-      textIndex: undefined,
+      indexes: [],
       fullText: undefined,
       filter: undefined,
       exclusion: undefined,
+      vectors: undefined,
+      merge: undefined,
+      reranker: undefined,
+      analyses: undefined,
       keyPrefix: undefined,
       order: [{ field: '_score', isDescending: true }],
       page: { kind: 'offset', offset: 0, limit: 10 },
@@ -32,6 +36,7 @@ describe('parseQueryRequest', () => {
       projection: undefined,
       highlight: undefined,
       aggregations: new Map(),
+      aggregatesMatches: false,
       profile: false,
       suggest: false,
       queryString: undefined,
@@ -81,9 +86,6 @@ describe('parseQueryRequest', () => {
   const refused: Record<string, string> = {
     '[]': 'query: must be an object, not array',
     '{"x":1}': 'query: unknown field "x"; allowed here are table, full_text_search',
-    '{"semantic_search":"x"}': 'semantic_search: needs an embeddings index, which is not available',
-    '{"embeddings":{}}': 'embeddings: needs an embeddings index',
-    '{"merge_config":{}}': 'merge_config: needs an embeddings index',
     '{"graph_searches":{}}': 'graph_searches: needs a graph index',
     '{"join":{}}': 'join: needs joins between tables',
     '{"full_text_search":{"query":"a:"}}':

@@ -20,7 +20,14 @@ const SETTINGS: DenseIndexSettings = {
 }
 const LIMITS = {
   ...defaultVectorIndexLimits,
-  mergePolicy: { graphRowsMin: 8, segmentsPerTier: 9, rowsMax: 100_000, deletedRatioMax: 0.9 },
+  mergePolicy: {
+    graphRowsMin: 8,
+    flatCountMax: 9,
+    rowsMax: 100_000,
+    deletedRatioMax: 0.9,
+    extendedRatio: 0.5,
+    settledRatio: 0.1,
+  },
 }
 const DOCUMENTS = 300
 const FLIPS = 40
@@ -40,7 +47,7 @@ describe('damaged files of an index of vectors', () => {
     whole = path.join(root, 'whole')
     using world = open(whole)
     world.apply(...vectors.map((vector, n) => documentOf(n, vector)))
-    world.flush()
+    world.settle()
     world.apply(removeDocument('k7'))
     world.flush()
   })
@@ -49,15 +56,15 @@ describe('damaged files of an index of vectors', () => {
 
   it('are those of every sort', () => {
     expect(readdirSync(whole).toSorted()).to.deep.equal([
-      '1-1.deleted',
-      '1.graph',
-      '1.rows',
-      '1.vectors',
+      '2-1.deleted',
+      '2.graph',
+      '2.rows',
+      '2.vectors',
       'manifest',
     ])
   })
 
-  for (const name of ['1-1.deleted', '1.graph', '1.rows', '1.vectors', 'manifest']) {
+  for (const name of ['2-1.deleted', '2.graph', '2.rows', '2.vectors', 'manifest']) {
     it(`are noticed wherever a bit of ${name} is turned`, async () => {
       for (let flip = 0; flip < FLIPS; flip += 1) {
         const copy = damagedCopy(name, (bytes) => turnBit(bytes, random))

@@ -16,7 +16,14 @@ const SETTINGS: DenseIndexSettings = {
 }
 const LIMITS = {
   ...defaultVectorIndexLimits,
-  mergePolicy: { graphRowsMin: 16, segmentsPerTier: 2, rowsMax: 100_000, deletedRatioMax: 0.2 },
+  mergePolicy: {
+    graphRowsMin: 16,
+    flatCountMax: 2,
+    rowsMax: 100_000,
+    deletedRatioMax: 0.2,
+    extendedRatio: 0.5,
+    settledRatio: 0.1,
+  },
 }
 const ORIGIN = new Float32Array(4)
 const KEYS = 60

@@ -1,6 +1,7 @@
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { BUILDS_HERE } from '../../../../../../node/index/vector/graph/graph-job.ts'
 import { openVectorFamily } from '../../../../../../node/index/vector/hosted/vector-family.ts'
 import { describeIndexEngine } from '../../../../../conformance/index-engine.ts'
 import {
@@ -22,7 +23,14 @@ const FORMS: Readonly<Record<string, Pick<DenseIndexSettings, 'engine' | 'quanti
 /** Every segment has a graph, and soon there are several to merge. */
 const SMALL = {
   ...defaultVectorIndexLimits,
-  mergePolicy: { graphRowsMin: 1, segmentsPerTier: 2, rowsMax: 100_000, deletedRatioMax: 0.2 },
+  mergePolicy: {
+    graphRowsMin: 1,
+    flatCountMax: 2,
+    rowsMax: 100_000,
+    deletedRatioMax: 0.2,
+    extendedRatio: 0.5,
+    settledRatio: 0.1,
+  },
 }
 
 for (const [name, form] of Object.entries(FORMS)) {
@@ -30,7 +38,10 @@ for (const [name, form] of Object.entries(FORMS)) {
   describeIndexEngine(name, {
     kind: 'vectors',
     openFamily: () =>
-      openVectorFamily({ clock: new ManualClock(), memoryBytesMax: 2 ** 20 }, SMALL),
+      openVectorFamily(
+        { clock: new ManualClock(), memoryBytesMax: 2 ** 20 },
+        { limits: SMALL, builder: BUILDS_HERE },
+      ),
     settings: recordedSettings({ dimension: WORDS_DIMENSION, metric: 'inner_product', ...form }),
     change(key, text) {
       const ordinal = ordinals.get(key) ?? ordinals.size

@@ -33,7 +33,14 @@ const COSINE_F16: DenseIndexSettings = {
 const LIMITS = {
   ...defaultVectorIndexLimits,
   tailRowsMax: 3000,
-  mergePolicy: { graphRowsMin: 2000, segmentsPerTier: 3, rowsMax: 100_000, deletedRatioMax: 0.2 },
+  mergePolicy: {
+    graphRowsMin: 2000,
+    flatCountMax: 3,
+    rowsMax: 100_000,
+    deletedRatioMax: 0.2,
+    extendedRatio: 0.5,
+    settledRatio: 0.1,
+  },
 }
 
 /** The documents of an index, as this test knows them. */

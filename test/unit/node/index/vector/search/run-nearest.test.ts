@@ -14,7 +14,14 @@ const SETTINGS: DenseIndexSettings = {
 }
 const LIMITS = {
   ...defaultVectorIndexLimits,
-  mergePolicy: { graphRowsMin: 8, segmentsPerTier: 2, rowsMax: 100_000, deletedRatioMax: 0.2 },
+  mergePolicy: {
+    graphRowsMin: 8,
+    flatCountMax: 2,
+    rowsMax: 100_000,
+    deletedRatioMax: 0.2,
+    extendedRatio: 0.5,
+    settledRatio: 0.1,
+  },
 }
 const ORIGIN = new Float32Array(2)
 

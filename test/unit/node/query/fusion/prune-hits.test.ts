@@ -1,10 +1,11 @@
 import { expect } from 'chai'
-import { pruneHits } from '../../../../../node/coordinator/query/prune-hits.ts'
+import { pruneHits } from '../../../../../node/query/fusion/prune-hits.ts'
 import { parseExact } from '../../../../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 import type { Pruner } from '../../../../../node/query/request/pruner-request.ts'
 
 const NONE: Pruner = {
+  isMultiIndex: false,
   minScore: undefined,
   minRatio: undefined,
   deviationsMax: undefined,
@@ -12,7 +13,7 @@ const NONE: Pruner = {
 }
 const left = (scores: readonly number[], pruner: Partial<Pruner>): readonly number[] =>
   pruneHits(
-    scores.map((score) => ({ score })),
+    scores.map((score) => ({ score, indexCount: 1 })),
     { ...NONE, ...pruner },
   ).map(({ score }) => score)
 
@@ -34,6 +35,23 @@ describe('pruneHits', () => {
     expect(left([9, 1], { deviationsMax: 0 })).to.deep.equal([9, 1])
   })
 
+  it('takes a share of a negative best score as twice as far below zero', () => {
+    expect(left([-1, -2, -2.1], { minRatio: 0.5 })).to.deep.equal([-1, -2])
+    expect(left([-1, -9], { minRatio: 0 })).to.deep.equal([-1, -9])
+    expect(left([-1, -9], {})).to.deep.equal([-1, -9])
+  })
+
+  it('drops hits of a single index before the other rules look', () => {
+    const hits = [
+      { score: 9, indexCount: 1 },
+      { score: 4, indexCount: 2 },
+      { score: 2, indexCount: 3 },
+    ]
+    const pruner = { ...NONE, isMultiIndex: true, minRatio: 0.5 }
+
+    expect(pruneHits(hits, pruner).map(({ score }) => score)).to.deep.equal([4, 2])
+  })
+
   it('cuts the hits at the first wide gap', () => {
     expect(left([10, 9, 4, 3, 0], { gapMax: 0.3 })).to.deep.equal([10, 9])
     expect(left([10, 9, 4, 3, 0], { gapMax: 0.5 })).to.deep.equal([10, 9, 4, 3, 0])
@@ -53,9 +71,10 @@ describe('the pruner of a query', () => {
   it('has all of its members read', () => {
     const text =
       '{"pruner":{"min_absolute_score":1,"min_score_ratio":0.5,"std_dev_threshold":2,' +
-      '"max_score_gap_percent":30,"require_multi_index":false}}'
+      '"max_score_gap_percent":30,"require_multi_index":true}}'
 
     expect(parse(text)).to.deep.equal({
+      isMultiIndex: true,
       minScore: 1,
       minRatio: 0.5,
       deviationsMax: 2,
@@ -72,7 +91,7 @@ describe('the pruner of a query', () => {
     '{"pruner":{"min_score_ratio":2}}':
       'pruner.min_score_ratio: must be a number of at least 0 and at most 1',
     '{"pruner":{"min_score_ratio":"1"}}': 'pruner.min_score_ratio: must be a number',
-    '{"pruner":{"require_multi_index":true}}': 'pruner.require_multi_index: needs a second index',
+    '{"pruner":{"require_multi_index":1}}': 'pruner.require_multi_index: must be true or false',
     '{"pruner":{},"order_by":[{"field":"a"}]}': 'leave order_by out',
     '{"pruner":{},"count":true}': 'leave count out',
   }

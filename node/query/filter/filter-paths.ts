@@ -1,6 +1,6 @@
-import { unreachable } from '../../lib/assert.ts'
-import type { FieldPath } from '../document/field-path.ts'
-import type { DocumentFilter, FilterField } from '../query/filter/document-filter.ts'
+import { unreachable } from '../../../lib/assert.ts'
+import type { FieldPath } from '../../document/field-path.ts'
+import type { DocumentFilter, FilterField } from './document-filter.ts'
 
 /** Every path of a document that the filter reads. */
 export function pathsOfFilter(filter: DocumentFilter): readonly FieldPath[] {

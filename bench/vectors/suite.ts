@@ -1,0 +1,31 @@
+import type { RowResult } from '../report/finding.ts'
+import type { Bench, Suite, SuiteEntry } from '../suite.ts'
+import { VectorBench } from './vector-bench.ts'
+
+export const vectorsSuite: SuiteEntry = {
+  packages: ['usearch'],
+  rowNames: ['ingest', 'search', 'filters', 'replaced', 'start'],
+  takesDocuments: true,
+  build: buildVectorsSuite,
+}
+
+/** The documents are written when the first row runs. */
+function buildVectorsSuite(bench: Bench): Suite {
+  let made: VectorBench | undefined
+  const row = (run: (vectors: VectorBench) => Promise<RowResult>) => async () => {
+    made ??= await VectorBench.open(bench)
+    return run(made)
+  }
+  return {
+    rows: {
+      ingest: row((vectors) => vectors.ingest()),
+      search: row((vectors) => vectors.search()),
+      filters: row((vectors) => vectors.filters()),
+      replaced: row((vectors) => vectors.replaced()),
+      start: row((vectors) => vectors.start()),
+    },
+    async [Symbol.asyncDispose]() {
+      made?.[Symbol.dispose]()
+    },
+  }
+}

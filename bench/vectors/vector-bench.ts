@@ -1,0 +1,264 @@
+// The rows of the suite: all of one process and one thread, since the engine has one thread.
+
+import path from 'node:path'
+import { must } from '../../lib/assert.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
+import { OrdinalGatherer, type OrdinalSet } from '../../node/index/host/ordinal-set.ts'
+import type { Finding, RowResult } from '../report/finding.ts'
+import type { Bench } from '../suite.ts'
+import { BareUsearch } from './bare-usearch.ts'
+import { QuarryVectors } from './quarry-vectors.ts'
+import { buildVectorSource, nearestExactly, type VectorSource } from './vector-source.ts'
+
+const DOCUMENTS = 100_000
+const DOCUMENTS_QUICK = 20_000
+const QUERIES = 200
+const LIMIT = 10
+const RECALL_MIN = 0.95
+const EFFORTS = [0, 0.25, 0.5, 0.75, 1]
+const WIDTHS = [10, 16, 32, 64, 128, 256, 512]
+const F16_BYTES = 2
+
+type Passes = (number: number) => boolean
+const everything: Passes = () => true
+
+/** Finds some documents for a query. */
+type Search = (query: Float32Array) => readonly number[]
+
+/** Both sides with the same documents, for all rows. */
+export class VectorBench implements Disposable {
+  readonly #bench: Bench
+  readonly #source: VectorSource
+  readonly #directory: string
+  readonly #bare = new BareUsearch()
+  #ours: QuarryVectors
+  #ingest: Finding | undefined
+  readonly #exact = new Map<Passes, readonly (readonly number[])[]>()
+
+  private constructor(bench: Bench) {
+    const count = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
+    this.#bench = bench
+    bench.progress(`making ${count} vectors`)
+    this.#source = buildVectorSource(bench.seed, { count, queries: QUERIES })
+    this.#directory = path.join(bench.directory, 'vectors')
+    this.#ours = new QuarryVectors(this.#directory)
+  }
+
+  static async open(bench: Bench): Promise<VectorBench> {
+    const opened = new VectorBench(bench)
+    opened.#ingest = await opened.#write()
+    return opened
+  }
+
+  /** In turns, a tenth of the documents each. */
+  async #write(): Promise<Finding> {
+    const { count } = this.#source
+    const parts = Array.from({ length: 10 }, (_, part) => {
+      const from = Math.floor((part * count) / 10)
+      const to = Math.floor(((part + 1) * count) / 10)
+      return Array.from({ length: to - from }, (_, i) => from + i)
+    })
+    const ours: number[] = []
+    const peer: number[] = []
+    for (const [part, numbers] of parts.entries()) {
+      this.#bench.progress(`writing part ${part + 1} of 10`)
+      const bareMs = this.#timeOf(() => this.#bare.write(this.#source, numbers))
+      const beganMs = this.#bench.clock.monotonicMs()
+      await this.#ours.write(this.#source, numbers)
+      if (part === parts.length - 1) await this.#ours.settle()
+      peer.push(bareMs)
+      ours.push(this.#bench.clock.monotonicMs() - beganMs)
+    }
+    const rateOf = (ms: readonly number[]): number =>
+      (count / ms.reduce((sum, one) => sum + one, 0)) * 1000
+    return {
+      kind: 'ratio',
+      label: `ingest of ${count} given vectors, durable, flushed and merged`,
+      unit: 'vectors/s',
+      peerName: 'usearch add',
+      ours: [rateOf(ours)],
+      peer: [rateOf(peer)],
+      goal: { kind: 'at-least', value: 0.7 },
+    }
+  }
+
+  async ingest(): Promise<RowResult> {
+    const { bytesOnDisk, bytesInMemory } = this.#ours.report()
+    const perVector = bytesInMemory / this.#source.count
+    return {
+      findings: [must(this.#ingest, 'what was measured at the beginning')],
+      notes: [
+        `${Math.round(bytesOnDisk / this.#source.count)} bytes on disk and ${Math.round(perVector)} in memory ` +
+          `for a vector, whose quantised bytes are ${384 * F16_BYTES}; graphs are mapped besides`,
+        `the longest step of writing took ${this.#ours.longestStepMs.toFixed(1)} ms`,
+      ],
+    }
+  }
+
+  /** Each side as wide as it needs for the recall. */
+  async search(): Promise<RowResult> {
+    const effort = EFFORTS.find((one) => this.#recall(this.#oursBy(one)) >= RECALL_MIN) ?? 1
+    const width = WIDTHS.find((one) => this.#recall(this.#bareBy(one)) >= RECALL_MIN) ?? 512
+    const findings = [this.#compare(`top ${LIMIT} at recall ≥ ${RECALL_MIN}`, effort, width)]
+    const notes = EFFORTS.map((one) => {
+      const recall = this.#recall(this.#oursBy(one)).toFixed(4)
+      return `effort ${one}: recall@${LIMIT} ${recall}, ${this.#latency(this.#oursBy(one)).toFixed(3)} ms`
+    })
+    notes.push(`compared: effort ${effort} with a width of ${width}`)
+    return { findings, notes }
+  }
+
+  /** Filters by number, and by topic: none of the documents next to a query passes then. */
+  async filters(): Promise<RowResult> {
+    const { clusterOf } = this.#source
+    const filters: Readonly<Record<string, Passes>> = {
+      '50 %': (number) => number % 2 === 0,
+      '10 %': (number) => Math.floor(number / 7) % 10 === 3,
+      '1 %': (number) => Math.floor(number / 7) % 100 === 3,
+      '0.1 %': (number) => Math.floor(number / 7) % 1000 === 3,
+      '50 % of other topics': (number) => clusterOf(number) % 2 === 1,
+      '10 % of other topics': (number) => clusterOf(number) % 10 === 9,
+    }
+    const findings: Finding[] = []
+    const notes: string[] = []
+    for (const [name, passes] of Object.entries(filters)) {
+      const filter = this.#ordinals(passes)
+      const search = this.#oursBy(0.5, filter)
+      const turns = this.#turns(search, this.#oursBy(0.5))
+      findings.push({
+        kind: 'ratio',
+        label: `a filter that passes ${name}`,
+        unit: 'ms',
+        peerName: 'without',
+        ...turns,
+        goal: { kind: 'at-most', value: 3 },
+      })
+      notes.push(`${name}: recall@${LIMIT} ${this.#recall(search, passes).toFixed(4)}`)
+    }
+    return { findings, notes }
+  }
+
+  /** Every second document is written anew, with the vector that it had: nothing else differs. */
+  async replaced(): Promise<RowResult> {
+    const before = this.#recall(this.#oursBy(0.5))
+    const freshMs = this.#latencies(this.#oursBy(0.5))
+    const numbers = Array.from({ length: this.#source.count / 2 }, (_, i) => i * 2)
+    await this.#ours.write(this.#source, numbers)
+    await this.#ours.settle()
+    const search = this.#oursBy(0.5)
+    return {
+      findings: [
+        {
+          kind: 'ratio',
+          label: 'a search after every second vector was replaced',
+          unit: 'ms',
+          peerName: 'fresh',
+          ours: this.#latencies(search),
+          peer: freshMs,
+          goal: { kind: 'at-most', value: 1.2 },
+        },
+      ],
+      notes: [
+        `recall@${LIMIT} ${before.toFixed(4)} before, ${this.#recall(search).toFixed(4)} after`,
+      ],
+    }
+  }
+
+  /** With the files in the page cache. */
+  async start(): Promise<RowResult> {
+    this.#ours[Symbol.dispose]()
+    const ms = this.#timeOf(() => {
+      this.#ours = new QuarryVectors(this.#directory)
+      this.#ours.nearest(must(this.#source.queries[0], 'a query'), { limit: LIMIT, effort: 0.5 })
+    })
+    const finding: Finding = {
+      kind: 'value',
+      label: `opening ${this.#source.count} vectors and the first answer`,
+      unit: 'ms',
+      ours: [ms],
+      goal: { kind: 'below', value: 2000 },
+    }
+    return { findings: [finding] }
+  }
+
+  [Symbol.dispose](): void {
+    this.#ours[Symbol.dispose]()
+  }
+
+  #oursBy(effort: number, filter?: OrdinalSet): Search {
+    const asked = { limit: LIMIT, effort, ...(filter === undefined ? {} : { filter }) }
+    return (query) => this.#ours.nearest(query, asked)
+  }
+
+  #bareBy(width: number): Search {
+    return (query) => this.#bare.nearest(query, { limit: LIMIT, width })
+  }
+
+  #compare(label: string, effort: number, width: number): Finding {
+    const { ours, peer } = this.#turns(this.#oursBy(effort), this.#bareBy(width))
+    const rates = (ms: readonly number[]): readonly number[] => ms.map((one) => 1000 / one)
+    return {
+      kind: 'ratio',
+      label,
+      unit: 'queries/s',
+      peerName: 'usearch',
+      ours: rates(ours),
+      peer: rates(peer),
+      goal: { kind: 'at-least', value: 0.8 },
+    }
+  }
+
+  /** Milliseconds of a search on average, in turns. */
+  #turns(one: Search, other: Search) {
+    const ours: number[] = []
+    const peer: number[] = []
+    for (let run = 0; run < this.#bench.runs; run += 1) {
+      ours.push(this.#latency(one))
+      peer.push(this.#latency(other))
+    }
+    return { ours, peer }
+  }
+
+  #latencies(search: Search): readonly number[] {
+    return Array.from({ length: this.#bench.runs }, () => this.#latency(search))
+  }
+
+  #latency(search: Search): number {
+    const { queries } = this.#source
+    return this.#timeOf(() => queries.forEach((query) => search(query))) / queries.length
+  }
+
+  #recall(search: Search, passes: Passes = everything): number {
+    const expected = this.#exactly(passes)
+    let [found, wanted] = [0, 0]
+    for (const [i, query] of this.#source.queries.entries()) {
+      const nearest = new Set(expected[i])
+      found += search(query).filter((number) => nearest.has(number)).length
+      wanted += nearest.size
+    }
+    return found / wanted
+  }
+
+  #exactly(passes: Passes): readonly (readonly number[])[] {
+    const known = this.#exact.get(passes)
+    if (known !== undefined) return known
+    const asked = { limit: LIMIT, passes }
+    const found = this.#source.queries.map((query) => nearestExactly(this.#source, query, asked))
+    this.#exact.set(passes, found)
+    return found
+  }
+
+  #ordinals(passes: Passes): OrdinalSet {
+    const gatherer = new OrdinalGatherer()
+    for (let number = 0; number < this.#source.count; number += 1) {
+      if (passes(number)) gatherer.add(number)
+    }
+    return runAtOnce(gatherer.finish())
+  }
+
+  #timeOf(work: () => void): number {
+    const beganMs = this.#bench.clock.monotonicMs()
+    work()
+    return this.#bench.clock.monotonicMs() - beganMs
+  }
+}

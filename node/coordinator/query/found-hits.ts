@@ -1,0 +1,26 @@
+import type { AggregationResults } from '../../index/text/aggregation/aggregation-result.ts'
+import type { SortValue } from '../../query/request/query-cursor.ts'
+import type { MatchedPart, QueryProfile } from './query-result.ts'
+
+/** One hit of a page, before its document is read. */
+export interface PageHit {
+  readonly key: Uint8Array
+  readonly score: number
+  /** Present in the order of one full-text index; merged hits have no place that a cursor could name. */
+  readonly sortValues?: readonly SortValue[]
+  /** Present for merged hits: what each index gave, by the name of its list. */
+  readonly indexScores?: Readonly<Record<string, number>>
+  /** The part of the document that a vector stands for. */
+  readonly matched?: MatchedPart | undefined
+}
+
+/** What a query found, before documents are read. */
+export interface FoundHits {
+  readonly page: readonly PageHit[]
+  readonly total: number
+  readonly maxScore: number
+  /** Undefined if the query asks for none. */
+  readonly aggregations: AggregationResults | undefined
+  readonly warnings: readonly string[]
+  readonly profile: Pick<QueryProfile, 'merge' | 'reranker'>
+}

@@ -1,0 +1,55 @@
+// What a query sees of a table, and of the parts of the node that it may need.
+
+import type { Clock } from '../../../lib/clock.ts'
+import type { Metric } from '../../embedding/settings.ts'
+import type { TableSchema } from '../../schema/table-schema.ts'
+import type { Shard } from '../../shard/shard.ts'
+import type { EventLoopTurns } from './event-loop-turns.ts'
+import type { QueryModels } from './query-models.ts'
+
+/** The methods of a shard that a query calls. */
+export type QueriedShard = Pick<Shard, 'read' | 'search'>
+
+/** An index of dense vectors. */
+export interface QueriedVectors {
+  readonly name: string
+  readonly dimension: number
+  readonly metric: Metric
+  /** Whether the product embeds documents and queries; otherwise clients send all vectors. */
+  readonly isManaged: boolean
+}
+
+/** A table as a query sees it. Its shards are in key order and cover every key once. */
+export interface QueriedTable {
+  readonly name: string
+  readonly schema: TableSchema | undefined
+  /** The names of its full-text indexes, the default first. */
+  readonly textIndexes: readonly string[]
+  readonly vectorIndexes: readonly QueriedVectors[]
+  readonly shards: readonly QueriedShard[]
+  shardOf(key: Buffer): QueriedShard
+  /**
+   * The vectors that an index has of a document, undefined if it has none. Absent: this node cannot read
+   * them.
+   */
+  readonly vectorsOf?:
+    | ((
+        index: string,
+        key: Buffer,
+        signal: AbortSignal,
+      ) => Promise<readonly Float32Array[] | undefined>)
+    | undefined
+  /**
+   * How often a shard's questions have gone to another replica than the ones before. Absent: each shard answers
+   * from one index.
+   */
+  readonly moves?: () => number
+}
+
+/** The parts that all queries of a node share. */
+export interface QueryParts {
+  readonly clock: Clock
+  readonly turns: EventLoopTurns
+  /** Undefined: this node has none. */
+  readonly models?: QueryModels | undefined
+}

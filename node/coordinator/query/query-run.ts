@@ -1,0 +1,118 @@
+import type { Clock } from '../../../lib/clock.ts'
+import { runSliced, type Sliced } from '../../../lib/sliced.ts'
+import type { HeldMemory } from '../../../lib/http/request-memory.ts'
+import type {
+  IndexAnswer,
+  IndexRequest,
+  QueryableKind,
+  QuestionOf,
+} from '../../index/kinds/index-questions.ts'
+import type { TextConditions } from '../../index/text/search/text-search.ts'
+import type { QueryRequest } from '../../query/request/query-request.ts'
+import { ShardFanOut } from './shard-fan-out.ts'
+import { portableQuery } from './portable-query.ts'
+import type { QueriedShard, QueriedTable, QueryParts } from './queried-table.ts'
+import type { QueryDeadline } from './query-deadline.ts'
+import type { QueryPhases } from './query-result.ts'
+
+/** A query with its deadline. */
+export interface DatedQuery {
+  readonly request: QueryRequest
+  readonly deadline: QueryDeadline
+  readonly memory: HeldMemory | undefined
+}
+
+/** What all steps of one query share: its table, its request, its deadline, and what its phases took. */
+export class QueryRun {
+  readonly parts: QueryParts
+  readonly table: QueriedTable
+  readonly request: QueryRequest
+  readonly deadline: QueryDeadline
+  readonly memory: HeldMemory | undefined
+  /** The time at which documents are expired or not. */
+  readonly nowMs: number
+  readonly phases: { -readonly [Phase in keyof QueryPhases]: QueryPhases[Phase] } = {
+    statistics: 0,
+    search: 0,
+    merge: 0,
+    fetch: 0,
+  }
+
+  constructor(parts: QueryParts, table: QueriedTable, { request, deadline, memory }: DatedQuery) {
+    this.parts = parts
+    this.table = table
+    this.request = request
+    this.deadline = deadline
+    this.memory = memory
+    this.nowMs = parts.clock.nowMs()
+  }
+
+  readonly #counted: ShardFanOut<QueriedShard>[] = []
+
+  /** The shards that failed in any search that the answer rests on, with the first reason of each. */
+  get failures(): readonly Error[] {
+    const byShard = new Map<QueriedShard, Error>()
+    for (const { failed } of this.#counted) {
+      for (const [shard, error] of failed) if (!byShard.has(shard)) byShard.set(shard, error)
+    }
+    return [...byShard.values()]
+  }
+
+  /** For a search that may be done without: its failures do not show until it is counted. */
+  newFanOut(): ShardFanOut<QueriedShard> {
+    return new ShardFanOut(this.table.shards, this.deadline.signal)
+  }
+
+  count(fanOut: ShardFanOut<QueriedShard>): void {
+    this.#counted.push(fanOut)
+  }
+
+  countedFanOut(): ShardFanOut<QueriedShard> {
+    const fanOut = this.newFanOut()
+    this.count(fanOut)
+    return fanOut
+  }
+
+  get clock(): Clock {
+    return this.parts.clock
+  }
+
+  get signal(): AbortSignal {
+    return this.deadline.signal
+  }
+
+  ask<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    shard: QueriedShard,
+    index: string,
+    asked: IndexRequest<Kind, Name>,
+  ): Promise<IndexAnswer<Kind, Name>> {
+    const limits = { signal: this.deadline.signal, deadlineMs: this.deadline.atMs }
+    return shard.search<Kind, Name>(index, asked, limits)
+  }
+
+  sliced<Result>(work: Sliced<Result>): Promise<Result> {
+    return runSliced(work, { clock: this.clock, signal: this.deadline.signal })
+  }
+
+  /** Where acts of one phase run side by side, the longest one counts. */
+  async timed<Value>(phase: keyof QueryPhases, act: () => Promise<Value>): Promise<Value> {
+    const startMs = this.clock.monotonicMs()
+    const value = await act()
+    const tookMs = Math.round((this.clock.monotonicMs() - startMs) * 1000) / 1000
+    this.phases[phase] = Math.max(this.phases[phase] ?? 0, tookMs)
+    return value
+  }
+}
+
+/** The conditions of a request for a full-text index, with the query that scores. */
+export function conditionsOf(
+  { filter, exclusion, keyPrefix }: Pick<QueryRequest, 'filter' | 'exclusion' | 'keyPrefix'>,
+  query: QueryRequest['fullText'],
+): TextConditions {
+  return {
+    query: portableQuery(query),
+    filter: portableQuery(filter),
+    exclusion: portableQuery(exclusion),
+    keyPrefix,
+  }
+}

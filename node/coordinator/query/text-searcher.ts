@@ -1,0 +1,118 @@
+// Searches one full-text index over all shards.
+//
+//   statistics ──► search ──► merge
+//   of all shards, in every shard
+//   for the scores
+
+import { runInTurn } from '../../../lib/sliced.ts'
+import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
+import { compareHits } from '../../index/text/search/hit-order.ts'
+import { mergeHits, mergeLastHits } from '../../index/text/search/merge-hits.ts'
+import { unpackAnswer } from '../../index/text/search/packed-answer.ts'
+import type {
+  TextConditions,
+  TextHit,
+  TextSearchAnswer,
+  TextSearchRequest,
+  TextStatistics,
+  TextWindow,
+} from '../../index/text/search/text-search.ts'
+import type { Query } from '../../query/query-tree.ts'
+import type { Aggregations } from '../../query/request/aggregation-request.ts'
+import type { SortKey } from '../../query/request/query-cursor.ts'
+import { mergeStatistics } from './merge-statistics.ts'
+import { portableAggregations } from './portable-query.ts'
+import type { QueriedShard } from './queried-table.ts'
+import type { QueryRun } from './query-run.ts'
+import type { ShardFanOut } from './shard-fan-out.ts'
+
+/** What is searched for in a full-text index. */
+export interface TextSearch {
+  readonly index: string
+  readonly conditions: TextConditions
+  /** In place of the filter of the conditions, one for each shard. */
+  readonly filterOf?: (shard: QueriedShard) => Query
+  readonly order: readonly SortKey[]
+  readonly window: TextWindow
+  readonly aggregations: Aggregations
+  /** False if nobody looks at the scores, which then need no statistics. */
+  readonly isScored: boolean
+}
+
+/** One search, with the answers of its shards. */
+export class TextSearcher {
+  readonly #run: QueryRun
+  readonly #search: TextSearch
+  readonly #fanOut: ShardFanOut<QueriedShard>
+
+  constructor(run: QueryRun, search: TextSearch, fanOut: ShardFanOut<QueriedShard>) {
+    this.#run = run
+    this.#search = search
+    this.#fanOut = fanOut
+  }
+
+  /**
+   * Statistics and hits of a shard come from one replica. If a replica goes away between them, both are asked
+   * again, once.
+   */
+  async answers(): Promise<readonly TextSearchAnswer[]> {
+    const moves = (): number => this.#run.table.moves?.() ?? 0
+    for (let isLast = false; ; isLast = true) {
+      const statistics = await this.#run.timed('statistics', () => this.#statistics())
+      const before = moves()
+      const answers = await this.#run.timed('search', () => this.#answers(statistics))
+      if (isLast || statistics === undefined || moves() === before) return answers
+    }
+  }
+
+  /** The hits of all shards, in the order of the search. */
+  merged(answers: readonly TextSearchAnswer[]): Promise<readonly TextHit[]> {
+    const { window, order } = this.#search
+    const lists = answers.map(({ hits }) => hits)
+    const compare = (a: TextHit, b: TextHit): number => compareHits(order, a, b)
+    const merge = window.kind === 'before' ? mergeLastHits : mergeHits
+    return this.#run.sliced(merge(lists, window.limit, compare))
+  }
+
+  /** The statistics of the table that the scores of this query depend on. */
+  async tableStatistics(conditions: TextConditions): Promise<TextStatistics> {
+    const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
+    return mergeStatistics(await this.#fanOut.askAll((shard) => this.ask(shard, asked)))
+  }
+
+  ask<Name extends QuestionOf<'text'>>(
+    shard: QueriedShard,
+    asked: IndexRequest<'text', Name>,
+  ): Promise<IndexAnswer<'text', Name>> {
+    return this.#run.ask(shard, this.#search.index, asked)
+  }
+
+  /** Undefined for a table of one shard, which uses its own statistics. */
+  async #statistics(): Promise<TextStatistics | undefined> {
+    if (this.#fanOut.total === 1) return undefined
+    return this.#search.isScored
+      ? this.tableStatistics(this.#search.conditions)
+      : mergeStatistics([])
+  }
+
+  #answers(statistics: TextStatistics | undefined): Promise<readonly TextSearchAnswer[]> {
+    const { conditions, filterOf, order, window, aggregations } = this.#search
+    const search: TextSearchRequest = {
+      conditions,
+      order,
+      window,
+      aggregations: portableAggregations(aggregations),
+      statistics,
+      nowMs: this.#run.nowMs,
+    }
+    return this.#fanOut.askAll(async (shard) => {
+      const request =
+        filterOf === undefined
+          ? search
+          : { ...search, conditions: { ...conditions, filter: filterOf(shard) } }
+      const asked = { kind: 'text', question: 'search', request } as const
+      const answer = unpackAnswer(await this.ask(shard, asked))
+      return runInTurn(answer, { clock: this.#run.clock, signal: this.#run.signal })
+    })
+  }
+}

@@ -1,0 +1,71 @@
+// A query of words alone, in one full-text index: its hits are those of the index, in the order asked for.
+
+import type { TextHit, TextSearchAnswer, TextWindow } from '../../index/text/search/text-search.ts'
+import { pruneHits } from '../../query/fusion/prune-hits.ts'
+import type { Pruner } from '../../query/request/pruner-request.ts'
+import type { QueryRequest } from '../../query/request/query-request.ts'
+import type { FoundHits } from './found-hits.ts'
+import { mergeAggregations } from './query-aggregations.ts'
+import type { QueriedShard } from './queried-table.ts'
+import type { TextList } from './query-plan.ts'
+import { conditionsOf, type QueryRun } from './query-run.ts'
+import type { ShardFanOut } from './shard-fan-out.ts'
+import { TextSearcher } from './text-searcher.ts'
+import { unanimous } from './unanimous.ts'
+
+export async function findWords(
+  run: QueryRun,
+  { index, query }: TextList,
+  fanOut: ShardFanOut<QueriedShard>,
+): Promise<FoundHits> {
+  const { request } = run
+  const search = {
+    index,
+    conditions: conditionsOf(request, query),
+    order: request.order,
+    window: windowOf(request),
+    aggregations: request.aggregations,
+    isScored: query !== undefined && !request.countOnly,
+  }
+  const searcher = new TextSearcher(run, search, fanOut)
+  const answers = await searcher.answers()
+  await run.parts.turns.take()
+  return run.timed('merge', async () => {
+    const hits = request.countOnly ? [] : await searcher.merged(answers)
+    const aggregated = await mergeAggregations(run, answers)
+    return {
+      page: pageOf(hits, request),
+      ...countsOf(answers),
+      aggregations: aggregated.results,
+      warnings: [...unanimous(answers), ...aggregated.warnings],
+      profile: {},
+    }
+  })
+}
+
+function windowOf({ page, countOnly }: QueryRequest): TextWindow {
+  if (countOnly) return { kind: 'first', limit: 0 }
+  return page.kind === 'offset' ? { kind: 'first', limit: page.offset + page.limit } : page
+}
+
+function pageOf(
+  hits: readonly TextHit[],
+  { page, pruner }: Pick<QueryRequest, 'page' | 'pruner'>,
+): readonly TextHit[] {
+  const kept = pruner === undefined ? hits : pruned(hits, pruner)
+  return page.kind === 'offset' ? kept.slice(page.offset) : kept
+}
+
+function pruned(hits: readonly TextHit[], pruner: Pruner): readonly TextHit[] {
+  return pruneHits(
+    hits.map((hit) => ({ ...hit, indexCount: 1 })),
+    pruner,
+  )
+}
+
+function countsOf(answers: readonly TextSearchAnswer[]) {
+  return {
+    total: answers.reduce((sum, { total }) => sum + total, 0),
+    maxScore: answers.reduce((most, { maxScore }) => Math.max(most, maxScore), 0),
+  }
+}

@@ -1,0 +1,55 @@
+// Drops hits that are much worse than others. The rules apply one after the other, each to what the
+// rule before it left:
+//
+//   several indexes ──► least score ──► share of the best ──► deviations below the mean ──► gap
+
+import type { Pruner } from '../request/pruner-request.ts'
+
+/** What the rules look at. */
+export interface PrunedHit {
+  readonly score: number
+  /** In how many indexes it was found. */
+  readonly indexCount: number
+}
+
+/** The deviation of fewer hits says nothing about them. */
+const DEVIATION_HITS_MIN = 3
+
+/** `hits` begin with the best, and so do those that are left. */
+export function pruneHits<Hit extends PrunedHit>(
+  hits: readonly Hit[],
+  pruner: Pruner,
+): readonly Hit[] {
+  const { minScore = -Infinity, minRatio, deviationsMax = Infinity, gapMax = Infinity } = pruner
+  const found = pruner.isMultiIndex ? hits.filter(({ indexCount }) => indexCount > 1) : hits
+  const good = found.filter(({ score }) => score >= minScore)
+  const near = minRatio === undefined ? good : aboveRatio(good, minRatio)
+  return beforeGap(withoutOutliers(near, deviationsMax), gapMax)
+}
+
+/** Scores of rerankers may be negative: there, twice as bad is twice as far below zero. */
+function aboveRatio<Hit extends PrunedHit>(hits: readonly Hit[], minRatio: number): readonly Hit[] {
+  const best = hits[0]?.score ?? 0
+  const floor = best < 0 ? best / minRatio : best * minRatio
+  return hits.filter(({ score }) => score >= floor)
+}
+
+function withoutOutliers<Hit extends PrunedHit>(
+  hits: readonly Hit[],
+  deviationsMax: number,
+): readonly Hit[] {
+  if (hits.length < DEVIATION_HITS_MIN || deviationsMax === Infinity) return hits
+  const mean = hits.reduce((sum, { score }) => sum + score, 0) / hits.length
+  const variance = hits.reduce((sum, { score }) => sum + (score - mean) ** 2, 0) / hits.length
+  const floor = mean - deviationsMax * Math.sqrt(variance)
+  return hits.filter(({ score }) => score >= floor)
+}
+
+function beforeGap<Hit extends PrunedHit>(hits: readonly Hit[], gapMax: number): readonly Hit[] {
+  const range = (hits[0]?.score ?? 0) - (hits.at(-1)?.score ?? 0)
+  if (range === 0 || gapMax === Infinity) return hits
+  const end = hits.findIndex(
+    ({ score }, i) => i > 0 && (hits[i - 1]?.score ?? 0) - score > gapMax * range,
+  )
+  return end < 0 ? hits : hits.slice(0, end)
+}

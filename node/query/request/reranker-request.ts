@@ -1,0 +1,96 @@
+// The `reranker` of a query: a model that reads each of the best hits beside the query and scores them anew.
+
+import { isJsonObject, memberOf } from '../../document/json-object.ts'
+import { parseFieldPath, type FieldPath } from '../../document/field-path.ts'
+import { checkMembers, integerOf, optionalTextOf, textOf } from '../language/query-clause.ts'
+import { refuse } from '../query-limits.ts'
+import type { Clause } from '../language/query-clause.ts'
+
+/** Which model, and where it is. Its provider checks what it needs of this. */
+export interface RerankerConfig {
+  readonly provider: string
+  readonly model: string | undefined
+  readonly url: string | undefined
+  /** Perhaps a reference, such as `${VARIABLE}`, which is resolved when it is used. */
+  readonly apiKey: string | undefined
+  readonly projectId: string | undefined
+  readonly location: string | undefined
+  readonly maxChunksPerDocument: number | undefined
+}
+
+/** The text of a hit that the model reads. */
+export type RerankedText =
+  /** The value of a field. */
+  | { readonly kind: 'field'; readonly path: FieldPath }
+  /** A template that is filled with the document. */
+  | { readonly kind: 'template'; readonly template: string }
+  /** The document as the product writes it for models. */
+  | { readonly kind: 'rendered' }
+
+/** How the best hits are scored anew. */
+export interface RerankerRequest {
+  readonly config: RerankerConfig
+  readonly text: RerankedText
+  /** So many of the best hits are scored, and the others are dropped. Undefined: all of the window. */
+  readonly topCount: number | undefined
+}
+
+/** More texts take any model too long. */
+export const RERANKED_MAX = 1000
+const TEMPLATE_LENGTH_MAX = 100_000
+const NAME_LENGTH_MAX = 1000
+const MEMBERS = [
+  'provider',
+  'model',
+  'url',
+  'api_key',
+  'project_id',
+  'location',
+  'top_n',
+  'max_chunks_per_doc',
+  'field',
+  'template',
+]
+
+/** `document_renderer` of the same query fills in where the reranker names no text. */
+export function parseReranker(body: Clause): RerankerRequest | undefined {
+  const members = memberOf(body.members, 'reranker')
+  const renderer = optionalTextOf(body, 'document_renderer', TEMPLATE_LENGTH_MAX)
+  if (members === undefined) {
+    if (renderer === undefined) return undefined
+    return refuse('document_renderer', 'needs a reranker, which reads its text')
+  }
+  if (!isJsonObject(members)) return refuse('reranker', 'must be an object')
+  const clause: Clause = { ...body, members, where: 'reranker' }
+  checkMembers(clause, MEMBERS)
+  const provider = textOf(clause, 'provider', NAME_LENGTH_MAX)
+  if (provider === '') refuse('reranker.provider', 'must not be empty')
+  const text = (name: string): string | undefined => optionalTextOf(clause, name, NAME_LENGTH_MAX)
+  return {
+    config: {
+      provider,
+      model: text('model'),
+      url: text('url'),
+      apiKey: text('api_key'),
+      projectId: text('project_id'),
+      location: text('location'),
+      maxChunksPerDocument: integerOf(clause, 'max_chunks_per_doc', { min: 1, max: 10_000 }),
+    },
+    text: parseRerankedText(clause, renderer),
+    topCount: integerOf(clause, 'top_n', { min: 1, max: RERANKED_MAX }),
+  }
+}
+
+function parseRerankedText(clause: Clause, renderer: string | undefined): RerankedText {
+  const field = optionalTextOf(clause, 'field')
+  const template = optionalTextOf(clause, 'template', TEMPLATE_LENGTH_MAX)
+  if (field !== undefined && template !== undefined) {
+    refuse('reranker.template', 'cannot stand beside reranker.field; leave one of them out')
+  }
+  if (renderer !== undefined && (field ?? template) !== undefined) {
+    refuse('document_renderer', 'cannot stand beside the field or template of the reranker')
+  }
+  if (field !== undefined) return { kind: 'field', path: parseFieldPath(field, 'reranker.field') }
+  const filled = template ?? renderer
+  return filled === undefined ? { kind: 'rendered' } : { kind: 'template', template: filled }
+}
