@@ -23,6 +23,8 @@ const options: PageFetchOptions = {
 const pageOf = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ key: Buffer.from(`k${i}`), score: 1, sortValues: [] }))
 
+const huge = async (): Promise<readonly string[]> => ['x'.repeat(PAGE_BYTES_MAX)]
+
 describe('the documents of a page', () => {
   it('are the stored bytes', async () => {
     const [hit] = await fetchPage(options, pageOf(1))
@@ -54,9 +56,8 @@ describe('the documents of a page', () => {
     const asked: number[] = []
     const read = async (keys: readonly Buffer[]): Promise<readonly string[]> => {
       asked.push(keys.length)
-      return keys.map((key) => (key.length === 2 ? `{"_embeddings":"${key}"}` : '{}'))
+      return keys.map((key) => (key.length === 2 ? `{"_embeddings":"${key.toString()}"}` : '{}'))
     }
-    const huge = async (): Promise<readonly string[]> => ['x'.repeat(PAGE_BYTES_MAX)]
 
     const hits = await fetchPage(
       { ...options, request, special: { hasBody: true, read } },
