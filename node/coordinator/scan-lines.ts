@@ -100,7 +100,7 @@ function wantedOf({ filter, projection }: ScanRequest): Wanted {
   return {
     filter,
     special: parts?.special,
-    projection: parts?.body && withoutKey(parts.body),
+    projection: parts === undefined ? undefined : withoutKey(parts.body),
     paths: filter === undefined ? [] : pathsOfFilter(filter),
   }
 }

@@ -77,6 +77,18 @@ describe('vectors that clients write', () => {
       { key: 'a', title: 'Sea charts' },
       { key: 'z', title: 'Tides' },
     ])
+    const query = { full_text_search: { query: 'title:charts' }, fields: ['title', '_embeddings'] }
+    await client.succeed('POST', `${TABLE}/batch`, {
+      transforms: [{ key: 'a', operations: [{ op: '$set', path: 'n', value: 1 }] }],
+      sync_level: 'full_index',
+    })
+    const { text } = await client.succeed('POST', `${TABLE}/query`, query)
+    expect(JSON.parse(text))
+      .to.have.nested.property('responses[0].hits.hits[0]._source')
+      .that.deep.equals({
+        title: 'Sea charts',
+        _embeddings: { vec: [3, 2, 1] },
+      })
     await until(async () => (await indexed(client)) === 2)
     await client.batch('books', { inserts: { a: { _embeddings: { vec: null } } }, deletes: ['z'] })
     await until(async () => (await indexed(client)) === 0)

@@ -12,7 +12,6 @@ import { jsonBytesReply, jsonReply } from '../../../lib/http/reply.ts'
 import type { BytesReply } from '../../../lib/http/reply.ts'
 
 const ABSENT = '0'
-const NO_BODY = Buffer.from('{}')
 
 /** Answers without a promise if the store does. */
 export const lookupDocument: Handler = (request, context) => {
@@ -60,10 +59,7 @@ async function projected(
 ): Promise<BytesReply> {
   const { json, version } = stored
   const { body, special } = splitProjection(projection)
-  const part =
-    body === undefined
-      ? NO_BODY
-      : await parsed(request, context, projectStored(json, body, version))
+  const part = await parsed(request, context, projectStored(json, body, version))
   if (special === undefined) return documentFound({ json: part, version }, headers)
   const more = await context.service.lookupSpecial(tableOf(request), key, special)
   return documentFound({ json: withSpecial(part, more), version }, headers)

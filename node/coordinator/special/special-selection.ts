@@ -9,10 +9,15 @@ import { SPECIAL_NAMES } from '../../document/special-names.ts'
 
 /** A projection in two parts. */
 export interface SplitProjection {
-  /** The part about the body. Undefined: nothing of it was asked for. */
-  readonly body: Projection | undefined
+  /** The part about the body. */
+  readonly body: Projection
   /** The part about special members. Undefined: none was asked for. */
   readonly special: Projection | undefined
+}
+
+const NOTHING: Projection = {
+  included: buildPathSet([]),
+  excluded: buildPathSet([{ text: '*', segments: ['*'] }]),
 }
 
 export function splitProjection({ included, excluded }: Projection): SplitProjection {
@@ -20,7 +25,7 @@ export function splitProjection({ included, excluded }: Projection): SplitProjec
   if (wanted.length === 0) return { body: { included, excluded }, special: undefined }
   const onlySpecial = wanted.length === included.paths.length
   return {
-    body: onlySpecial ? undefined : { included: others(included), excluded: others(excluded) },
+    body: onlySpecial ? NOTHING : { included: others(included), excluded: others(excluded) },
     special: {
       included: buildPathSet(wanted),
       excluded: buildPathSet(excluded.paths.filter(isSpecial)),
