@@ -14,6 +14,7 @@ import {
 } from '../support/servers/providers/provider-server.ts'
 import type { Fault } from '../support/servers/providers/provider-server.ts'
 import type { WireDouble } from '../support/servers/providers/wire-doubles.ts'
+import { errorOf } from '../support/error-of.ts'
 import { until } from '../support/until.ts'
 
 /** One provider under test. */
@@ -190,13 +191,9 @@ function items(...texts: readonly string[]): EmbedPart[][] {
   return texts.map((text) => [{ kind: 'text', text }])
 }
 
-async function failureOf(promise: Promise<unknown>): Promise<Error> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof Error) return error
-  }
-  throw new Error('it did not fail')
+async function failureOf(work: Promise<unknown>): Promise<Error> {
+  const error = await errorOf(() => work)
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 /** The message, the stack and all causes. */

@@ -59,10 +59,12 @@ export function permitOf(question: UrlQuestion, rules: UrlRules): UrlPermit {
   return { addresses, maySendSecrets: false, mayBePlain: true }
 }
 
-function isTrusted({ host, hostname }: URL, { trustedHosts }: UrlRules): boolean {
+/** `host` means every port of it, `host:port` this one, also where it is the scheme's own. */
+function isTrusted({ hostname, port, protocol }: URL, { trustedHosts }: UrlRules): boolean {
+  const place = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`
   return trustedHosts.some((trusted) => {
     const name = trusted.toLowerCase()
-    return name === host || name === hostname
+    return name === place || name === hostname
   })
 }
 

@@ -4,7 +4,13 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { EmbedOptions, Embedder } from '../contract/provider.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import type { EmbedItem, EmbedProtocol, NumberForm } from './embed-protocol.ts'
-import { answerBytesMax, limitsFor, nextBatch } from './item-batches.ts'
+import {
+  ITEM_BYTES_MAX,
+  answerBytesMax,
+  bytesOfItem,
+  limitsFor,
+  nextBatch,
+} from './item-batches.ts'
 import type { ItemBatch, KnownAnswers } from './item-batches.ts'
 import { ProviderPace } from './provider-pace.ts'
 import type { PaceLimits } from './provider-pace.ts'
@@ -57,6 +63,11 @@ export class BatchedEmbedder implements Embedder {
   #checkItems(items: readonly EmbedItem[]): void {
     const { name, acceptsImages } = this.#protocol
     if (items.some((item) => item.length === 0)) throw refused(`${name}: an item has no parts`)
+    const largest = items.find((item) => bytesOfItem(item) > ITEM_BYTES_MAX)
+    if (largest !== undefined) {
+      const bytes = bytesOfItem(largest)
+      throw refused(`${name}: an item has ${bytes} bytes; up to ${ITEM_BYTES_MAX} are embedded`)
+    }
     if (acceptsImages) return
     const hasImage = items.some((item) => item.some(({ kind }) => kind === 'image'))
     if (hasImage) throw refused(`${name}: the model embeds only texts`)

@@ -36,7 +36,13 @@ export function answerBytesMax(known: KnownAnswers | undefined): number {
   return ANSWER_FRAME_BYTES + numbers * BYTES_PER_NUMBER[form]
 }
 
-/** Items that go into one request, and where they stand among all. */
+/**
+ * A larger item is refused: its request is written in one step. An image of 2,048 pixels has a tenth of it, and no
+ * model reads a text of this length.
+ */
+export const ITEM_BYTES_MAX = 8 * 1024 * 1024
+
+/** Items that go into one request, and the bytes of their texts and data URIs. */
 export interface ItemBatch {
   readonly items: readonly EmbedItem[]
   readonly bytes: number
@@ -58,7 +64,8 @@ export function nextBatch(
   return end === from ? undefined : { items: items.slice(from, end), bytes }
 }
 
-function bytesOfItem(item: EmbedItem): number {
+/** The bytes of texts and data URIs. */
+export function bytesOfItem(item: EmbedItem): number {
   return item.reduce((sum, part) => sum + bytesOfPart(part), 0)
 }
 

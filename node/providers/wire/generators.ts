@@ -9,9 +9,10 @@ import type {
 import { PROVIDERS } from '../config/provider-table.ts'
 import type { EmbedPart, Generator } from '../contract/provider.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
+import { bytesOfItem } from '../embedding/item-batches.ts'
 import { AnswerValue } from './answer-reader.ts'
 import { CHAT_FORMS, geminiForm, imageOf } from './chat-forms.ts'
-import { PacedCalls, bytesOfParts, checkParts } from './paced-calls.ts'
+import { PacedCalls, checkParts } from './paced-calls.ts'
 import { modelPath, modelsUrl, vertexCall } from './vertex-call.ts'
 import { TEXT_ANSWER_BYTES_MAX, endpointOf, keyOf, nameOf } from './wire-parts.ts'
 import type { WireParts } from './wire-parts.ts'
@@ -34,7 +35,7 @@ export function openGenerator(config: GeneratorConfig, wire: WireParts, clock: C
     acceptsImages,
     generate: async (parts, { signal }) => {
       checkParts(parts, { name, acceptsImages })
-      const call = { bytes: bytesOfParts(parts), isUrgent: false, signal }
+      const call = { bytes: bytesOfItem(parts), isUrgent: false, signal }
       const text = await calls.run(call, (either) => run(parts, either))
       if (text !== undefined && text.trim() !== '') return text
       throw unavailable(`${name}: it answered no text`)

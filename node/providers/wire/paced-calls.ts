@@ -1,6 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import type { EmbedPart } from '../contract/provider.ts'
+import { ITEM_BYTES_MAX, bytesOfItem } from '../embedding/item-batches.ts'
 import { ProviderPace } from '../embedding/provider-pace.ts'
 
 const LIMITS = { inFlightMax: 4, bytesMax: 32 * 1024 * 1024 }
@@ -38,18 +39,13 @@ export function checkParts(
   { name, acceptsImages }: { readonly name: string; readonly acceptsImages: boolean },
 ): void {
   if (parts.length === 0) throw refused(`${name}: the prompt has no parts`)
+  const bytes = bytesOfItem(parts)
+  if (bytes > ITEM_BYTES_MAX) {
+    throw refused(`${name}: the prompt has ${bytes} bytes; up to ${ITEM_BYTES_MAX} are sent`)
+  }
   if (!acceptsImages && parts.some(({ kind }) => kind === 'image')) {
     throw refused(
       `${name}: this provider's models read only texts; use another provider for images`,
     )
   }
-}
-
-/** About the bytes that parts have in a request. */
-export function bytesOfParts(parts: readonly EmbedPart[]): number {
-  return parts.reduce(
-    (sum, part) =>
-      sum + (part.kind === 'text' ? Buffer.byteLength(part.text) : part.dataUri.length),
-    0,
-  )
 }

@@ -15,6 +15,7 @@ import type { EndpointConfig } from '../../../../../node/providers/config/provid
 import type { ProviderName } from '../../../../../node/providers/config/provider-table.ts'
 import { isProviderError } from '../../../../../node/providers/contract/provider-error.ts'
 import type { ProviderError } from '../../../../../node/providers/contract/provider-error.ts'
+import { errorOf } from '../../../../support/error-of.ts'
 
 const NO_PLACE: EndpointConfig = { url: undefined, apiKey: undefined }
 
@@ -36,14 +37,10 @@ function ask(
   return to.endpoint(question)
 }
 
-async function failureOf(promise: Promise<unknown>): Promise<ProviderError> {
-  try {
-    await promise
-  } catch (error) {
-    if (isProviderError(error)) return error
-    throw error
-  }
-  throw new Error('it did not fail')
+async function failureOf(work: Promise<unknown>): Promise<ProviderError> {
+  const error = await errorOf(() => work)
+  if (isProviderError(error)) return error
+  throw error
 }
 
 describe('the way to a provider', () => {

@@ -68,7 +68,10 @@ describe('the rules of addresses', () => {
   })
 
   it('count another port as another host', () => {
-    const rules = { trustedHosts: ['models.example:8443'], allowsPrivateLocal: true }
+    const rules = {
+      trustedHosts: ['models.example:8443', 'Other.example:443'],
+      allowsPrivateLocal: true,
+    }
     const permit = (url: string): boolean =>
       permitOf(
         { url: new URL(url), origin: 'configuration', place: 'hosted', own: undefined },
@@ -78,5 +81,7 @@ describe('the rules of addresses', () => {
     expect(permit('https://models.example:8443/')).to.equal(true)
     expect(permit('https://models.example/')).to.equal(false)
     expect(permit('https://sub.models.example:8443/')).to.equal(false)
+    expect(permit('https://other.example/')).to.equal(true)
+    expect(permit('http://other.example/')).to.equal(false)
   })
 })

@@ -9,6 +9,7 @@ import type {
   EmbedPart,
   Embedder,
 } from '../../../../../node/providers/contract/provider.ts'
+import { failureOf } from '../../../../support/failure-of.ts'
 
 const never = new AbortController().signal
 
@@ -41,15 +42,6 @@ class CountingEmbedder implements Embedder {
   async close(): Promise<void> {
     this.isClosed = true
   }
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise
-  } catch (error) {
-    return error
-  }
-  throw new Error('it did not fail')
 }
 
 describe('the pool of embedders', () => {

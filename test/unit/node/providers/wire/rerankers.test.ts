@@ -5,6 +5,7 @@ import type { Reranker } from '../../../../../node/providers/contract/provider.t
 import { isProviderError } from '../../../../../node/providers/contract/provider-error.ts'
 import type { Providers } from '../../../../../node/providers/providers.ts'
 import { openReranker } from '../../../../../node/providers/wire/rerankers.ts'
+import { failureOf } from '../../../../support/failure-of.ts'
 import { TOKEN, openProviders } from '../../../../support/servers/providers/opened-providers.ts'
 import { ScriptedServer, answering } from '../../../../support/servers/scripted-server.ts'
 
@@ -152,10 +153,3 @@ describe('rerankers', () => {
     await strict[Symbol.asyncDispose]()
   })
 })
-
-async function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-}
