@@ -3,12 +3,12 @@ import type { EmbedItem, NumberForm, RequestLimits } from './embed-protocol.ts'
 
 /**
  * The most numbers of one answer by their form, so that reading it takes a few milliseconds: decimals are
- * parsed one by one, base64 is one long text, and bytes are only copied.
+ * parsed one by one, base64 is one long text, and bytes are copied; each number is looked at in all forms.
  */
 const NUMBERS_MAX: Readonly<Record<NumberForm, number>> = {
   decimal: 32 * 1024,
   base64: 256 * 1024,
-  binary: 1024 * 1024,
+  binary: 256 * 1024,
 }
 const BYTES_PER_NUMBER: Readonly<Record<NumberForm, number>> = { decimal: 32, base64: 8, binary: 4 }
 /** Names, counts and brackets of an answer. */

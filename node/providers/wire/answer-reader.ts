@@ -81,9 +81,13 @@ export class AnswerValue {
 
 const FLOAT_BYTES = 4
 
-/** Little-endian floats as numbers, copied. */
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
+/** Little-endian floats as numbers, copied, because they may lie anywhere in their buffer. */
 export function floatsOf(bytes: Buffer): Float32Array {
   const vector = new Float32Array(bytes.length / FLOAT_BYTES)
-  for (let at = 0; at < vector.length; at += 1) vector[at] = bytes.readFloatLE(at * FLOAT_BYTES)
+  const copy = Buffer.from(vector.buffer)
+  bytes.copy(copy)
+  if (!IS_LITTLE_ENDIAN) copy.swap32()
   return vector
 }

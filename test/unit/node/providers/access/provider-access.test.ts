@@ -130,6 +130,11 @@ describe('the way to a provider', () => {
     const texts = ['sk-"quoted"&odd', 'sk-%22quoted%22%26odd', '{"k":"sk-\\"quoted\\"&odd"}']
 
     for (const text of texts) expect(redact(`said ${text}`)).to.not.include('quoted')
+    const inner = access({ INNER: 'http://inner.example/base' })
+    const place = await ask(inner, 'quarry', { url: '${INNER}' })
+    expect(place.redact('at http://inner.example/base, or inner.example')).to.equal(
+      'at [secret], or [secret]',
+    )
     const url = await failureOf(ask(access(env), 'quarry', { url: '${BAD_URL}' }))
     const key = await failureOf(ask(access(env), 'openai', { apiKey: '${NEWLINE}' }))
     expect(url.message)

@@ -187,20 +187,35 @@ describe('the pace of a provider', () => {
     expect(names()).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
-  it('wakes for the next start although the clock stands between two readings of it', async () => {
-    const drifting = new DriftingClock()
-    pace = new ProviderPace({ inFlightMax: 3, bytesMax: 100 }, drifting)
-    clock = drifting
+  it('lets the next call start when a larger one before it goes away', async () => {
+    const stop = new AbortController()
+    void ask('small', { bytes: 60 })
+    void ask('large', { bytes: 500, signal: stop.signal })
+    void ask('tiny', { bytes: 10 })
+    await settle()
+    expect(names()).to.deep.equal(['small'])
+
+    stop.abort(new Error('gone'))
+    await settle()
+
+    expect(names()).to.deep.equal(['small', 'tiny'])
+  })
+
+  it('wakes for the next start although timers are early and time passes while it looks', async () => {
+    const real = new RealisticClock()
+    pace = new ProviderPace({ inFlightMax: 3, bytesMax: 100 }, real)
     void ask('a')
     await settle()
     await limited(0)
-    drifting.driftMs = 0.01 // each reading is later than the one before
     void ask('b')
+    await settle()
 
-    for (let step = 0; step < 3_000; step += 1) {
-      drifting.advance(1)
-      await settle()
-    }
+    // The timer rings at 1,999.7 ms. The next reading of the clock is after the start at 2,000 ms.
+    real.driftMs = 0.5
+    real.advance(2_000 - EARLY_MS)
+    await settle()
+    real.advance(1)
+    await settle()
 
     expect(names()).to.deep.equal(['a', 'b'])
   })
@@ -211,13 +226,20 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
 }
 
-/** Time that passes between two readings within one step, as real time does. */
-class DriftingClock extends ManualClock {
+const EARLY_MS = 0.3
+
+/** Timers ring a little early, as those of Node do, and time passes between two readings. */
+class RealisticClock extends ManualClock {
   driftMs = 0
   #drifted = 0
 
   override monotonicMs(): number {
+    const now = super.monotonicMs() + this.#drifted
     this.#drifted += this.driftMs
-    return super.monotonicMs() + this.#drifted
+    return now
+  }
+
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return super.sleep(Math.max(0, ms - EARLY_MS), signal)
   }
 }
