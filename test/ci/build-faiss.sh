@@ -7,8 +7,11 @@ cd "$(dirname "$0")/../.."
 package=node_modules/faiss-node
 [[ -d $package ]] || { echo "faiss-node is not installed" >&2; exit 1; }
 api=$(node -p "require('node:path').dirname(require.resolve('node-addon-api', { paths: ['$PWD/$package'] }))")
-shopt -s nullglob
-headers=(node_modules/node/node_modules/node-*/include/node node_modules/node-*/include/node)
+headers=
+for candidate in node_modules/node/node_modules/node-*/include/node node_modules/node-*/include/node /usr/include/node; do
+  if [[ -z $headers && -e $candidate/node_api.h ]]; then headers=$candidate; fi
+done
+[[ -n $headers ]] || { echo "the headers of Node are missing" >&2; exit 1; }
 
 # Version 1.7.3 of the library names the type of row numbers otherwise than the source expects.
 alias_header=$(mktemp --suffix=.h)
@@ -19,6 +22,6 @@ namespace faiss { using idx_t = Index::idx_t; }
 HEADER
 
 mkdir -p "$package/build/Release"
-g++ -O2 -std=c++17 -fPIC -shared -fopenmp -DNAPI_VERSION=6 -include "$alias_header" -I"$api" -I"${headers[0]}" \
+g++ -O2 -std=c++17 -fPIC -shared -fopenmp -DNAPI_VERSION=6 -include "$alias_header" -I"$api" -I"$headers" \
   "$package/src/faiss.cc" -o "$package/build/Release/faiss-node.node" -lfaiss -lopenblas
 node -e "require('faiss-node')"
