@@ -287,12 +287,12 @@ export class SwarmStore implements StoreService {
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
-    const parts = request.projection && splitProjection(request.projection)
-    if (parts?.special === undefined) return this.#queryBodies(table, request, options)
-    const asked = { ...request, projection: parts.body }
-    const found = await this.#queryBodies(table, asked, options)
+    // Bodies have no special members, so that the projection as it is leaves the same of them.
+    const found = await this.#queryBodies(table, request, options)
+    const special = request.projection && splitProjection(request.projection).special
+    if (special === undefined) return found
     const { signal, memory } = options
-    const fields = this.#specialOf(table, signal)(parts.special)
+    const fields = this.#specialOf(table, signal)(special)
     return { ...found, hits: await hitsWithSpecial(found.hits, fields, memory) }
   }
 
@@ -302,7 +302,9 @@ export class SwarmStore implements StoreService {
     options: QueryOptions,
   ): Promise<QueryResult> {
     const { shards } = table
-    const queried = queriedTable(table)
+    const queried = queriedTable(table, (projection, wanted) =>
+      this.#specialOf(table, wanted)(projection),
+    )
     const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
     const { isStale = false, signal } = options
