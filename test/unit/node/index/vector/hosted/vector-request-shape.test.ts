@@ -5,10 +5,10 @@ const LEGAL = { vector: Float32Array.of(1, 2), limit: 10, effort: 0.5, nowMs: 0 
 const list = { kind: 'list', ordinals: Uint32Array.of(1) }
 const bitmap = { kind: 'bitmap', from: 32, words: Uint32Array.of(1) }
 
-describe('a request for the nearest, from another node', () => {
-  const asked = (request: unknown, question = 'nearest') =>
-    isIndexRequest({ kind: 'vectors', question, request })
+const asked = (request: unknown, question = 'nearest') =>
+  isIndexRequest({ kind: 'vectors', question, request })
 
+describe('a request for the nearest, from another node', () => {
   it('is read as this version writes it', () => {
     for (const filter of [undefined, list, bitmap]) {
       expect(asked({ ...LEGAL, filter, distanceUnder: 1, distanceOver: 0 })).to.equal(true)
