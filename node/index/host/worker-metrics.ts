@@ -96,13 +96,13 @@ function cacheLines(caches: readonly (readonly [string, CacheCounts])[]): readon
     ...familyLines({
       name: 'quarry_text_cache_hits_total',
       type: 'counter',
-      help: 'Pages of index files, terms and selections found in memory.',
+      help: 'Pages of index files, terms, selections and vectors found in memory.',
       samples: samplesOf(({ hits }) => hits),
     }),
     ...familyLines({
       name: 'quarry_text_cache_misses_total',
       type: 'counter',
-      help: 'Pages of index files and terms read from disk, and selections made anew.',
+      help: 'Pages of index files, terms and vectors read from disk, and selections made anew.',
       samples: samplesOf(({ misses }) => misses),
     }),
     ...familyLines({

@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { parseEmbeddingsConfig, showEmbeddingsConfig } from '../../embedding/embeddings-config.ts'
-import { isEngineAvailable } from '../vector/graph/graph-libraries.ts'
+import { whyUnavailable } from '../vector/graph/graph-libraries.ts'
 
 /** The configuration of one kind. */
 interface KindSettings {
@@ -32,7 +32,7 @@ export function settingsOfKind(kind: string): KindSettings {
 
 function parseVectors(members: Readonly<Record<string, unknown>>, where: string): unknown {
   const settings = parseEmbeddingsConfig(members, where)
-  if (settings.sparse || isEngineAvailable(settings.engine)) return settings
-  const problem = `the library of the engine "${settings.engine}" is not installed; use usearch or exact`
+  const problem = settings.sparse ? undefined : whyUnavailable(settings)
+  if (problem === undefined) return settings
   throw new ServiceError('INVALID_ARGUMENT', `${where}: ${problem}`)
 }

@@ -1,7 +1,9 @@
+import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
 import { BUILDS_HERE } from '../../../../../../node/index/vector/graph/graph-job.ts'
+import { whyUnavailable } from '../../../../../../node/index/vector/graph/graph-libraries.ts'
 import { openVectorFamily } from '../../../../../../node/index/vector/hosted/vector-family.ts'
 import { describeIndexEngine } from '../../../../../conformance/index-engine.ts'
 import {
@@ -18,6 +20,9 @@ const FORMS: Readonly<Record<string, Pick<DenseIndexSettings, 'engine' | 'quanti
   'vectors in graphs of f32': { engine: 'usearch', quantization: 'f32' },
   'vectors in graphs of f16': { engine: 'usearch', quantization: 'f16' },
   'vectors in graphs of i8': { engine: 'usearch', quantization: 'i8' },
+  'vectors in graphs of faiss, f32': { engine: 'faiss', quantization: 'f32' },
+  'vectors in graphs of faiss, f16': { engine: 'faiss', quantization: 'f16' },
+  'vectors in graphs of faiss, i8': { engine: 'faiss', quantization: 'i8' },
 }
 
 /** Every segment has a graph, and soon there are several to merge. */
@@ -33,7 +38,13 @@ const SMALL = {
   },
 }
 
-for (const [name, form] of Object.entries(FORMS)) {
+const SHAPE = { dimension: WORDS_DIMENSION, metric: 'inner_product' } as const
+/** The library of faiss is built on some machines alone. */
+const here = Object.entries(FORMS).filter(([, form]) => {
+  return whyUnavailable({ ...SHAPE, ...form }) === undefined
+})
+
+for (const [name, form] of here) {
   const ordinals = new Map<string, number>()
   describeIndexEngine(name, {
     kind: 'vectors',
@@ -42,7 +53,7 @@ for (const [name, form] of Object.entries(FORMS)) {
         { clock: new ManualClock(), memoryBytesMax: 2 ** 20 },
         { limits: SMALL, builder: BUILDS_HERE },
       ),
-    settings: recordedSettings({ dimension: WORDS_DIMENSION, metric: 'inner_product', ...form }),
+    settings: recordedSettings({ ...SHAPE, ...form }),
     change(key, text) {
       const ordinal = ordinals.get(key) ?? ordinals.size
       ordinals.set(key, ordinal)
@@ -54,3 +65,12 @@ for (const [name, form] of Object.entries(FORMS)) {
     isVital: () => true,
   })
 }
+
+describe('an engine of vectors', () => {
+  it('says what it has no graphs of', () => {
+    const settings = { ...SHAPE, engine: 'faiss', quantization: 'binary' } as const
+
+    expect(whyUnavailable(settings)).to.include('no graphs of binary vectors')
+    expect(whyUnavailable({ ...settings, engine: 'usearch' })).to.equal(undefined)
+  })
+})

@@ -8,6 +8,7 @@ import { METRICS } from '../../../../../../node/embedding/settings.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { OrdinalGatherer, type OrdinalSet } from '../../../../../../node/index/host/ordinal-set.ts'
 import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { whyUnavailable } from '../../../../../../node/index/vector/graph/graph-libraries.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
 import {
   Clusters,
@@ -119,6 +120,15 @@ describe('the nearest of many vectors', function () {
   for (const quantization of quantizations) {
     it(`are found in graphs of ${quantization}`, () => {
       using index = new KnownIndex({ ...COSINE_F16, quantization }, DOCUMENTS / 2)
+
+      expect(index.recall()).to.be.at.least(RECALL_MIN)
+    })
+  }
+
+  const FAISS = { ...COSINE_F16, engine: 'faiss' } as const
+  if (whyUnavailable(FAISS) === undefined) {
+    it('are found in graphs of faiss', () => {
+      using index = new KnownIndex(FAISS, DOCUMENTS / 2)
 
       expect(index.recall()).to.be.at.least(RECALL_MIN)
     })

@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import {
+  firstCount,
+  neededCount,
+  nextCount,
+  rescoredCount,
+  widthOf,
+  type SearchCase,
+} from '../../../../../../node/index/vector/search/search-plan.ts'
+
+const CASE: SearchCase = {
+  rowCount: 100_000,
+  passing: 1,
+  rowsPerDocument: 1,
+  needed: 16,
+  width: 128,
+  isResident: false,
+}
+
+describe('the plan of a search in a segment', () => {
+  it('looks farther with more effort', () => {
+    expect([0, 0.5, 1].map(widthOf)).to.deep.equal([16, 128, 1024])
+  })
+
+  it('compares more candidates the coarser the graph is', () => {
+    const counts = (['f32', 'f16', 'i8', 'binary'] as const).map((one) => rescoredCount(one, 100))
+
+    expect(counts).to.deep.equal([100, 125, 300, 1600])
+    expect(rescoredCount('i8', 1)).to.equal(48)
+  })
+
+  it('asks for its width without a filter, and for what is wanted if that is more', () => {
+    expect(firstCount(CASE)).to.equal(128)
+    expect(firstCount({ ...CASE, needed: 500 })).to.equal(500)
+    expect(firstCount({ ...CASE, needed: 100, rowsPerDocument: 3 })).to.equal(300)
+  })
+
+  it('asks for more rows the fewer pass, with some to spare', () => {
+    expect(firstCount({ ...CASE, passing: 0.1, needed: 45 })).to.equal(540)
+  })
+
+  it('compares with those that pass where that costs less', () => {
+    expect(firstCount({ ...CASE, passing: 0.001, needed: 45 })).to.equal(undefined)
+    expect(firstCount({ ...CASE, rowCount: 400 })).to.equal(128)
+    expect(firstCount({ ...CASE, rowCount: 300 })).to.equal(undefined)
+    expect(firstCount({ ...CASE, rowCount: 400, isResident: true })).to.equal(undefined)
+  })
+
+  it('asks for twice as many after too few, within bounds', () => {
+    expect(nextCount(128, CASE)).to.equal(256)
+    expect(nextCount(4000, CASE)).to.equal(undefined)
+    expect(firstCount({ ...CASE, needed: 5000 })).to.equal(undefined)
+  })
+
+  it('needs more than the hits where a filter lets some pass', () => {
+    expect(neededCount(16, { limit: 10, passing: 1 })).to.equal(16)
+    expect(neededCount(16, { limit: 10, passing: 0.5 })).to.equal(45)
+    expect(neededCount(512, { limit: 10, passing: 0.5 })).to.equal(512)
+  })
+})
