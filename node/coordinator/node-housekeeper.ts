@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
+import { DroppedArtifacts } from '../shard/housekeeping/dropped-artifacts.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { LedShards } from './shards/led-shards.ts'
@@ -37,6 +38,7 @@ export class NodeHousekeeper {
   readonly #stop = new AbortController()
   readonly #stops: (() => Promise<void>)[] = []
   readonly #retiming = new Map<LedShard, Promise<void>>()
+  readonly #droppedArtifacts = new DroppedArtifacts()
   #expiredDocuments = 0
 
   constructor(options: NodeHousekeeperOptions) {
@@ -82,9 +84,13 @@ export class NodeHousekeeper {
 
   async collect(): Promise<void> {
     const horizon = this.#horizon()
-    await this.#forEachShard('collection', (shard) =>
-      collectHistory(shard, horizon, this.#stop.signal),
-    )
+    await this.#forEachShard('collection', async (shard) => {
+      await collectHistory(shard, horizon, this.#stop.signal)
+      const nowMs = this.#with.clock.monotonicMs()
+      const dropped = await this.#droppedArtifacts.collect(shard, nowMs, this.#stop.signal)
+      if (dropped === 0) return
+      this.#with.log.info('vectors of dropped indexes removed', { ...placeOf(shard), dropped })
+    })
   }
 
   /** Gives the documents the expiry of a changed policy, in the background. */

@@ -1,6 +1,7 @@
 // A shard as its leader has it, with the work that only the leader may do. In one process every shard is
 // led from its opening to its close.
 
+import type { IndexDefinition } from '../index/host/index-definition.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type {
@@ -59,6 +60,11 @@ export class LedShard {
 
   get store(): KvStore {
     return this.#replica.store
+  }
+
+  /** The indexes of the table, as far as this node has heard. */
+  get indexes(): readonly IndexDefinition[] {
+    return this.#replica.state.settings.indexes
   }
 
   /** The newest log entry whose effects are in the store. */

@@ -161,7 +161,7 @@ export class ShardState {
       : this.#enterAfter(steps, command, context)
   }
 
-  #context({ rules, ttl }: CommandSettings): ApplyContext {
+  #context({ rules, ttl, indexes }: CommandSettings): ApplyContext {
     const { hybridClock, clock } = this.#options
     const stamp = hybridClock.now()
     this.#entering = stamp
@@ -169,6 +169,7 @@ export class ShardState {
       view: new CommandView(this.overlay, this.#nextOrdinal),
       rules,
       ttl,
+      indexes,
       memory: this.memory,
       sequence: this.#position.sequence + 1,
       stamp,

@@ -1,3 +1,4 @@
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { DocumentRules, TtlPolicy } from '../../schema/document-rules.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { KeyInterval, TransactionStatus } from '../command/command.ts'
@@ -31,6 +32,8 @@ export interface ApplyContext {
   readonly rules: DocumentRules
   /** The table's policy at the proposal; a command may have been made under an earlier one. */
   readonly ttl: TtlPolicy | undefined
+  /** Those of the table at the proposal. */
+  readonly indexes: readonly IndexDefinition[]
   readonly memory: ShardMemory
   readonly sequence: number
   /** The leader's hybrid time for this entry: the only clock that applying may read. */

@@ -16,7 +16,7 @@ import { applyTransformsSliced, type TransformRequest } from '../../document/tra
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
 import { artifactsIn, changeBy, noDocument } from './planned-change.ts'
-import { putArtifacts, putArtifactsAlone } from './put-artifacts.ts'
+import { dropArtifacts, putArtifacts, putArtifactsAlone } from './put-artifacts.ts'
 import type { VersionCheck, WriteOp } from '../command/command.ts'
 import {
   encodeTombstone,
@@ -184,19 +184,24 @@ export function applyPlanned(
   }
   assert(previous === undefined || versionOf(previous) < version, 'D1: versions increase')
   view.replace(key, record, intentOf === undefined ? { previous } : { previous, intentOf })
+  if (op.kind === 'put' && previous !== undefined && !isStill(context, previous)) {
+    dropArtifacts(context, key)
+  }
   putArtifacts(view, { key, ordinal }, artifactsIn(op))
 }
 
-/**
- * D4. A document from before there were ordinals gets its own with its next write. One that takes the place of
- * an expired document is a new one, to which the artifacts of that one do not belong.
- */
+/** D4. A document from before there were ordinals gets its own with its next write. */
 function ordinalAfter(
-  { view, ttl, nowMs }: ApplyContext,
+  context: ApplyContext,
   previous: DocumentRecord | undefined,
 ): number | undefined {
-  const isKept = previous !== undefined && isVisible(previous, ttl, nowMs)
-  return (isKept ? ordinalOf(previous) : undefined) ?? view.takeOrdinal()
+  const isKept = previous !== undefined && isStill(context, previous)
+  return (isKept ? ordinalOf(previous) : undefined) ?? context.view.takeOrdinal()
+}
+
+/** Whether the document is neither deleted nor expired: what is written in its place is not a new one. */
+function isStill({ ttl, nowMs }: ApplyContext, record: DocumentRecord): boolean {
+  return isVisible(record, ttl, nowMs)
 }
 
 interface RecordParts {

@@ -5,6 +5,7 @@
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
 import { READ_BYTES_PER_STEP, READ_COST, removeDocument } from './apply-documents.ts'
+import { dropArtifacts } from './put-artifacts.ts'
 import type {
   CollectCommand,
   ExpireCommand,
@@ -125,7 +126,12 @@ export function* applyCollect(context: ApplyContext, command: CollectCommand): S
     const record = view.record(key)
     if (record !== undefined && isDeleted(record) && versionOf(record) === tombstone) {
       view.dropRecord(key)
+      dropArtifacts(context, key)
     }
+  }
+  for (const stored of command.artifacts) {
+    view.del(stored)
+    if (meter.spend(1)) yield
   }
   if (command.upTo !== undefined) view.put(COLLECTED_KEY, encodeCollected(command.upTo))
   for (const sequence of command.sequences) view.del(logKey(sequence))

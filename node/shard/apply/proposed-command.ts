@@ -5,7 +5,7 @@ import type { Command, CommandKind, OutcomeOf } from '../command/command.ts'
 import type { TableSettings } from '../command/table-settings.ts'
 
 /** The settings of the table when a command was proposed. */
-export type CommandSettings = Pick<TableSettings, 'rules' | 'ttl'>
+export type CommandSettings = Pick<TableSettings, 'rules' | 'ttl' | 'indexes'>
 
 /**
  * A command on its way through the log, with the place for its own kind of outcome. It is applied under
@@ -16,9 +16,9 @@ export class ProposedCommand<Kind extends CommandKind = CommandKind> {
   readonly settings: CommandSettings
   #outcome: { readonly value: OutcomeOf[Kind] } | undefined
 
-  constructor(command: Command<Kind>, { rules, ttl }: CommandSettings) {
+  constructor(command: Command<Kind>, { rules, ttl, indexes }: CommandSettings) {
     this.command = command
-    this.settings = { rules, ttl }
+    this.settings = { rules, ttl, indexes }
   }
 
   /** Applies the command at once, or answers the steps that do. */

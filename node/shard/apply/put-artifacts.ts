@@ -3,6 +3,7 @@
 
 import { withArtifactOrdinal } from '../../embedding/artifact.ts'
 import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
 import {
   isDeleted,
   ordinalOf,
@@ -10,6 +11,7 @@ import {
   type DocumentRecord,
 } from '../format/document-record.ts'
 import { artifactKey } from '../format/keyspace.ts'
+import type { ApplyContext } from './apply-context.ts'
 import type { CommandView } from './command-view.ts'
 
 /** A document without an ordinal can be in no index of vectors: it has no artifacts. */
@@ -37,6 +39,13 @@ export function putArtifactsAlone(
     { key, ordinal: ordinalOf(previous) ?? numbered(view, key, previous) },
     artifacts,
   )
+}
+
+/** All that the table's indexes have of a document, which is gone. They are dead by their ordinal anyway. */
+export function dropArtifacts({ view, indexes }: ApplyContext, key: Buffer): void {
+  for (const { kind, id } of indexes) {
+    if (feedOf(kind) === 'artifacts') view.del(artifactKey(id, key))
+  }
 }
 
 function numbered(view: CommandView, key: Buffer, record: DocumentRecord): number | undefined {

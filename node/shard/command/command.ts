@@ -144,6 +144,8 @@ export interface CollectCommand {
   }[]
   /** Marks of finished transactions that are past their retention. */
   readonly finished: readonly TransactionId[]
+  /** Keys in the artifacts keyspace, of indexes that were dropped. */
+  readonly artifacts: readonly Buffer[]
 }
 
 /** Every kind of command with its members. */

@@ -9,10 +9,10 @@ import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'
 import type { CommandKind } from '../command/command.ts'
 
-/** 2: a touch says whether document or artifacts changed. */
-const FORMAT = 2
-/** Each touch is of a document, and there are no artifacts. */
-const FORMER_FORMAT = 1
+/** All touches are of documents. Replicas of earlier versions write the same bytes, which are compared with ours. */
+const FORMAT_DOCUMENTS = 1
+/** A touch says whether document or artifacts changed. */
+const FORMAT_PARTS = 2
 const TOUCH_DELETED = 1
 const TOUCH_OVERWRITES = 2
 const TOUCH_ARTIFACTS = 4
@@ -93,7 +93,13 @@ export function* encodeLogEntryInSteps(entry: LogEntry): Sliced<Buffer> {
 }
 
 function writeHead(writer: ByteWriter, { kind, stamp, version, touches }: LogEntry): void {
-  writer.u8(FORMAT).u8(CODE_BY_KIND[kind]).timestamp(stamp).timestamp(version).u32(touches.length)
+  const isOfDocuments = touches.every(({ changed }) => changed === 'document')
+  writer
+    .u8(isOfDocuments ? FORMAT_DOCUMENTS : FORMAT_PARTS)
+    .u8(CODE_BY_KIND[kind])
+    .timestamp(stamp)
+    .timestamp(version)
+    .u32(touches.length)
 }
 
 const FLAGS_BY_PART: Record<TouchedPart, number> = {
@@ -120,7 +126,7 @@ export interface OpenedLogEntry extends Omit<LogEntry, 'touches'> {
 
 export function openLogEntry(bytes: Buffer): OpenedLogEntry {
   const reader = new ByteReader(bytes, 'log entry')
-  reader.oneOfFormats([FORMAT, FORMER_FORMAT])
+  reader.oneOfFormats([FORMAT_DOCUMENTS, FORMAT_PARTS])
   const kind = kindOfCode(reader.u8())
   const stamp = reader.timestamp()
   const version = reader.timestamp()

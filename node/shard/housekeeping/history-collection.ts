@@ -119,7 +119,7 @@ function commandOf(items: readonly Item[]): CollectCommand {
       upTo = item.stamp // stamps increase along the log
     }
   }
-  return { upTo, drops, sequences, finished }
+  return { upTo, drops, sequences, finished, artifacts: [] }
 }
 
 async function* finishedBefore(store: KvStore, ms: number): AsyncGenerator<TransactionId> {

@@ -622,7 +622,13 @@ export interface components {
         readonly ErrorCode: "INVALID_ARGUMENT" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ALREADY_EXISTS" | "CONFLICT" | "IDEMPOTENCY_MISMATCH" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "OVERLOADED" | "CANCELLED" | "CORRUPTION" | "INFERENCE_FAILED" | "INTERNAL" | "UNAVAILABLE" | "NOT_LEADER" | "TOO_FEW_IN_SYNC" | "RANGE_MOVED" | "HISTORY_GONE" | "DEADLINE_EXCEEDED" | "DISK_FULL";
         readonly TableName: string;
         readonly IndexName: string;
-        /** @description Any JSON object. */
+        /**
+         * @description Any JSON object. Its member `_embeddings` is no part of the stored document: it has vectors for indexes of
+         *     type `embeddings` with `external`, by their names. Each is an array of numbers, or base64 of little-endian
+         *     float32, or `null`, which removes the vector that the document has. Indexes that are not named keep theirs. A
+         *     document of `_embeddings` alone changes vectors, and leaves the stored document and its version; there must be
+         *     one. `_chunks` and `_summaries` are made by the store, and refused.
+         */
         readonly Document: {
             readonly [key: string]: unknown;
         };
@@ -3813,7 +3819,8 @@ export interface operations {
                 /**
                  * @description Fields to return, separated by commas: `title`, nested `author.name`, with `*` for any one
                  *     step as in `chapters.*`. A leading `-` leaves a field out: `-body` alone returns everything
-                 *     but `body`. Without `fields` you get the whole document.
+                 *     but `body`. Without `fields` you get the whole document. `_embeddings`, `_embeddings.<index>`, `_chunks` and
+                 *     `_summaries` show what indexes of type `embeddings` keep of the document, which nothing else shows.
                  * @example visits,reset
                  */
                 readonly fields?: string;

@@ -1,0 +1,73 @@
+// Collects the artifacts of indexes that were dropped. A leader finds the ids in its store that its table does not
+// have, and drops their artifacts in pieces (HK1 of pieces.ts). Artifacts of deleted documents go with their
+// tombstones (apply-housekeeping.ts).
+//
+// Invariant:
+//   DA1  Only what no index of the table reads is dropped: the id of a dropped index never comes back, and the id
+//        of a new index is on its way to this node for a moment at most, which is far less than UNKNOWN_MS_MIN.
+
+import type { CollectCommand } from '../command/command.ts'
+import { artifactRange, keyspaceRange, parseArtifactKey } from '../format/keyspace.ts'
+import type { LedShard } from '../led-shard.ts'
+import { Pieces } from './pieces.ts'
+
+/** An id is that of a dropped index when this node has not known it for so long. */
+export const UNKNOWN_MS_MIN = 600_000
+
+const NOTHING: CollectCommand = {
+  upTo: undefined,
+  sequences: [],
+  drops: [],
+  finished: [],
+  artifacts: [],
+}
+
+/** Remembers since when ids are unknown. One instance serves all shards of a node. */
+export class DroppedArtifacts {
+  /** By shard and index id: monotonic milliseconds. */
+  readonly #unknownSinceMs = new WeakMap<LedShard, ReadonlyMap<string, number>>()
+
+  /** Answers how many artifacts were dropped. An aborted signal ends it early. */
+  async collect(shard: LedShard, nowMs: number, signal?: AbortSignal): Promise<number> {
+    const before = this.#unknownSinceMs.get(shard)
+    const unknown = new Map<string, number>()
+    for (const id of await unknownIds(shard)) unknown.set(id, before?.get(id) ?? nowMs)
+    this.#unknownSinceMs.set(shard, unknown)
+    let dropped = 0
+    for (const [id, sinceMs] of unknown) {
+      if (nowMs - sinceMs >= UNKNOWN_MS_MIN) dropped += await dropAll(shard, id, signal)
+    }
+    return dropped
+  }
+}
+
+/** One seek for each index that the store has artifacts of. */
+async function unknownIds({ store, indexes }: LedShard): Promise<readonly string[]> {
+  const known = new Set(indexes.map(({ id }) => id))
+  const { lt, ...all } = keyspaceRange('artifacts')
+  const unknown: string[] = []
+  for (let { gte } = all; ;) {
+    const [page = []] = await Array.fromAsync(store.pages({ gte, lt, limit: 1 }))
+    const stored = page[0]?.[0]
+    if (stored === undefined) return unknown
+    const { index } = parseArtifactKey(stored)
+    if (!known.has(index)) unknown.push(index)
+    gte = artifactRange(index).lt
+  }
+}
+
+async function dropAll(shard: LedShard, id: string, signal?: AbortSignal): Promise<number> {
+  let dropped = 0
+  const pieces = new Pieces<Buffer>(async (artifacts) => {
+    await shard.housekeep({ kind: 'collect', ...NOTHING, artifacts })
+    dropped += artifacts.length
+  })
+  for await (const page of shard.store.pages(artifactRange(id))) {
+    for (const [stored] of page) {
+      if (signal?.aborted === true) return dropped
+      await pieces.add(Buffer.from(stored), stored.length)
+    }
+  }
+  await pieces.flush()
+  return dropped
+}
