@@ -184,10 +184,17 @@ export function applyPlanned(
   }
   assert(previous === undefined || versionOf(previous) < version, 'D1: versions increase')
   view.replace(key, record, intentOf === undefined ? { previous } : { previous, intentOf })
-  if (op.kind === 'put' && previous !== undefined && !isStill(context, previous)) {
-    dropArtifacts(context, key)
-  }
-  putArtifacts(view, { key, ordinal }, artifactsIn(op))
+  if (op.kind === 'put') writeArtifacts(context, { key, op, ordinal }, previous)
+}
+
+/** A document in the place of one that is gone inherits nothing. */
+function writeArtifacts(
+  context: ApplyContext,
+  { key, op, ordinal }: PlannedWrite & { readonly ordinal: number | undefined },
+  previous: DocumentRecord | undefined,
+): void {
+  if (previous !== undefined && !isStill(context, previous)) dropArtifacts(context, key)
+  putArtifacts(context.view, { key, ordinal }, artifactsIn(op))
 }
 
 /** D4. A document from before there were ordinals gets its own with its next write. */

@@ -119,15 +119,9 @@ export function* applyNumber(
 export function* applyCollect(context: ApplyContext, command: CollectCommand): Sliced<undefined> {
   const { view } = context
   const meter = new StepMeter(DROPS_PER_STEP)
-  for (const { key, superseded, tombstone } of command.drops) {
+  for (const drop of command.drops) {
     if (meter.spend(1)) yield
-    if (superseded !== undefined) view.del(historyKey(key, superseded))
-    if (tombstone === undefined) continue
-    const record = view.record(key)
-    if (record !== undefined && isDeleted(record) && versionOf(record) === tombstone) {
-      view.dropRecord(key)
-      dropArtifacts(context, key)
-    }
+    applyDrop(context, drop)
   }
   for (const stored of command.artifacts) {
     view.del(stored)
@@ -137,6 +131,18 @@ export function* applyCollect(context: ApplyContext, command: CollectCommand): S
   for (const sequence of command.sequences) view.del(logKey(sequence))
   for (const transactionId of command.finished) view.del(finishedKey(transactionId))
   return undefined
+}
+
+function applyDrop(
+  context: ApplyContext,
+  { key, superseded, tombstone }: CollectCommand['drops'][number],
+): void {
+  const { view } = context
+  if (superseded !== undefined) view.del(historyKey(key, superseded))
+  const record = tombstone === undefined ? undefined : view.record(key)
+  if (record === undefined || !isDeleted(record) || versionOf(record) !== tombstone) return
+  view.dropRecord(key)
+  dropArtifacts(context, key)
 }
 
 function isFree({ memory }: ApplyContext, key: Buffer): boolean {
