@@ -101,6 +101,7 @@ const QUERIES_BAD = [
   '{"merge_config":{"rank_constant":-1}}',
   '{"merge_config":{"k":1}}',
   '{"reranker":{"model":"m"}}',
+  '{"reranker":{"provider":"p","model":5}}',
   '{"reranker":{"provider":"p","top_n":0}}',
   '{"analyses":{"umap":true}}',
   '{"aggregate_over":"all"}',

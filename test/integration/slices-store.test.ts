@@ -10,36 +10,90 @@ import { loadContract } from '../../door/contract.ts'
 import { countTo } from '../support/loads/load.ts'
 import { ProcessWatch, type Held } from '../support/processes/process-watch.ts'
 import { expectShortSlices, type Overrun, type SliceBounds } from '../support/slices/slice-rule.ts'
-import {
-  MIB,
-  TABLES,
-  bytesOf,
-  expectStatus,
-  lines,
-  longText,
-  manyValues,
-  post,
-  prepareTable,
-  prepareVectors,
-  schemaOf,
-  tinyDocuments,
-  vectorOf,
-} from '../support/slices/store-at-limits.ts'
 import { StoreClient } from '../support/servers/store-client.ts'
+import { VECTOR_QUERIES } from '../support/slices/vector-queries-at-limits.ts'
 import { StoreProcess } from '../support/processes/store-process.ts'
 
+const MIB = 1024 * 1024
 /** Memory beyond what the process had: several times the largest body, and the garbage of it. */
 const PEAK_BYTES_MAX = 1024 * MIB
 
+const TABLES = '/api/v1/tables'
 const CLUSTER = '/api/v1/cluster'
 const NO_SHARD = '0'.repeat(16)
 const DOCUMENT_MIB = 9
+
+interface Answered {
+  readonly status: number
+  readonly text: string
+}
 
 /**
  * Drives one operation at one limit, and checks what it is answered. What cannot be made twice takes its name from the
  * attempt. Large bodies are made first: the store closes a connection that is idle for long.
  */
 type Case = (client: StoreClient, attempt: number) => Promise<void>
+
+async function expectStatus(answer: Promise<Answered>, status: number): Promise<void> {
+  const { status: found, text } = await answer
+  expect(found, text.slice(0, 500)).to.equal(status)
+}
+
+/** A second attempt finds the table of the first. */
+async function prepareTable(
+  client: StoreClient,
+  table: string,
+  request: object = {},
+): Promise<void> {
+  const { status } = await client.send('POST', `${TABLES}/${table}`, request)
+  expect(status).to.be.oneOf([200, 409])
+}
+
+function post(
+  client: StoreClient,
+  asked: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  encoding = 'identity',
+): Promise<Response> {
+  const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+  return fetch(`${client.url}${asked}`, { method: 'POST', headers, body })
+}
+
+/** The bytes of an answer that may be longer than the longest string. */
+async function bytesOf({ body }: Response): Promise<number> {
+  let bytes = 0
+  for await (const chunk of body ?? []) bytes += chunk.length
+  return bytes
+}
+
+const tinyDocuments = (count: number, prefix = ''): string =>
+  `{${countTo(count)
+    .map((n) => `"${prefix}${n.toString(36)}":{}`)
+    .join(',')}}`
+
+/** One document of many small values. */
+const manyValues = (mib: number): string =>
+  `{"n":1,"list":[${'{"a":1,"b":[true,null]},'.repeat((mib * MIB) / 24)}0]}`
+
+/** One document that is one long text. */
+const longText = (mib: number): string =>
+  `{"n":1,"text":"${'sea and sand '.repeat((mib * MIB) / 13)}"}`
+
+const schemaOf = (properties: number): unknown => ({
+  default_type: 'd',
+  document_schemas: {
+    d: {
+      schema: {
+        type: 'object',
+        properties: Object.fromEntries(
+          countTo(properties).map((n) => [`field_${n}`, { type: 'string' }]),
+        ),
+      },
+    },
+  },
+})
+
+const lines = (count: number, query: string): string => `${query}\n`.repeat(count)
 
 function overrunsOf(held: Held, before: Held, bounds: SliceBounds): readonly Overrun[] {
   const { loop, worker, withCollections } = bounds
@@ -273,38 +327,7 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         200,
       )
     },
-    'ten thousand hits of words and vectors, counted': async (client) => {
-      await prepareVectors(client)
-      const body = {
-        full_text_search: { match: 'sea', field: 'title' },
-        embeddings: { near: vectorOf(0) },
-        aggregations: { n: { type: 'terms', field: 'n' } },
-        pruner: { std_dev_threshold: 5 },
-        limit: 10_000,
-      }
-      await expectStatus(client.send('POST', `${TABLES}/vectored/query`, body), 200)
-    },
-    'a filter that passes nothing, in a table without words': async (client) => {
-      await prepareVectors(client)
-      await client.send('DELETE', `${TABLES}/vectored/indexes/full_text_index_v0`)
-      const body = {
-        embeddings: { near: vectorOf(1) },
-        filter_query: { term: 'x', field: 'title' },
-      }
-      await expectStatus(client.send('POST', `${TABLES}/vectored/query`, body), 200)
-      const config = { type: 'full_text' }
-      await client.send('POST', `${TABLES}/vectored/indexes/full_text_index_v0`, config)
-    },
-    'pictures of five hundred vectors': async (client) => {
-      await prepareVectors(client)
-      const body = {
-        embeddings: { near: vectorOf(2) },
-        fields: ['_embeddings'],
-        analyses: { pca: true, tsne: true },
-        limit: 500,
-      }
-      await expectStatus(client.send('POST', `${TABLES}/vectored/query`, body), 200)
-    },
+    ...VECTOR_QUERIES,
     'more bytes than a page may have': async (client) => {
       const inserts = `{"eighth":${longText(DOCUMENT_MIB)}}`
       await client.batch('large', `{"inserts":${inserts},"sync_level":"full_text"}`)

@@ -242,6 +242,29 @@ export function describeOperations(
       expect(filtered.body).to.equal('{"key":"z"}\n')
     })
 
+    it('query words and vectors', async () => {
+      const vectors = BOOKS.replace('books', 'vectored')
+      const near = '"near":{"type":"embeddings","external":true,"dimension":2}'
+      await operate('createTable', vectors, `{"indexes":{${near}}}`)
+      const documents =
+        '{"a":{"t":"sea","n":1,"_embeddings":{"near":[1,0]}},"b":{"t":"sea","n":2,"_embeddings":{"near":[0,1]}}}'
+      const batch = `{"inserts":${documents},"sync_level":"full_index"}`
+      await operate('batchWrite', `${vectors}/batch`, batch)
+      const body =
+        '{"full_text_search":{"match":"sea","field":"t"},"embeddings":{"near":[1,0]},"profile":true,' +
+        '"merge_config":{"strategy":"rsf"},"fields":["t","_embeddings"],' +
+        '"analyses":{"pca":true,"tsne":true},"aggregations":{"n":{"type":"sum","field":"n"}}}'
+
+      const found = await operate('queryTable', `${vectors}/query`, body)
+
+      expect(found.status).to.equal(200)
+      const [answer] = JSON.parse(found.body).responses
+      expect(answer.hits.hits).to.have.lengthOf(2)
+      expect(answer.hits.hits[0]).to.deep.include({ _id: 'a', _score: 2, _sort: [] })
+      expect(answer.analyses.near.ids).to.deep.equal(['a', 'b'])
+      expect(answer.profile.merge).to.deep.include({ full_text_hits: 2, semantic_hits: 2 })
+    })
+
     it('query one table or the one that the body names', async () => {
       const body = '{"table":"books","full_text_search":{"query":"who.name:ann"},"profile":true,'
       const highlight = '"highlight":{},"aggregations":{"n":{"type":"stats","field":"n"}}}'

@@ -67,7 +67,7 @@ async function scored(
     .map(({ hit }, i) => ({ ...hit, score: must(scores[i], 'a score for each document') }))
     .toSorted(compareScored)
   const profile = {
-    model: config.model ?? config.provider,
+    model: typeof config['model'] === 'string' ? config['model'] : config.provider,
     documents_reranked: documents.length,
     duration_ms: Math.round(run.clock.monotonicMs() - startMs),
   }

@@ -2,20 +2,15 @@
 
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { parseFieldPath, type FieldPath } from '../../document/field-path.ts'
-import { checkMembers, integerOf, optionalTextOf, textOf } from '../language/query-clause.ts'
+import { integerOf, optionalTextOf, textOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
+import type { JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
 
-/** Which model, and where it is. Its provider checks what it needs of this. */
+/** Which model, and where it is: as the client wrote it. The provider alone knows and checks the members. */
 export interface RerankerConfig {
   readonly provider: string
-  readonly model: string | undefined
-  readonly url: string | undefined
-  /** Perhaps a reference, such as `${VARIABLE}`, which is resolved when it is used. */
-  readonly apiKey: string | undefined
-  readonly projectId: string | undefined
-  readonly location: string | undefined
-  readonly maxChunksPerDocument: number | undefined
+  readonly [member: string]: JsonValue
 }
 
 /** The text of a hit that the model reads. */
@@ -39,19 +34,6 @@ export interface RerankerRequest {
 export const RERANKED_MAX = 1000
 const TEMPLATE_LENGTH_MAX = 100_000
 const NAME_LENGTH_MAX = 1000
-const MEMBERS = [
-  'provider',
-  'model',
-  'url',
-  'api_key',
-  'project_id',
-  'location',
-  'top_n',
-  'max_chunks_per_doc',
-  'field',
-  'template',
-]
-
 /** `document_renderer` of the same query fills in where the reranker names no text. */
 export function parseReranker(body: Clause): RerankerRequest | undefined {
   const members = memberOf(body.members, 'reranker')
@@ -62,20 +44,12 @@ export function parseReranker(body: Clause): RerankerRequest | undefined {
   }
   if (!isJsonObject(members)) return refuse('reranker', 'must be an object')
   const clause: Clause = { ...body, members, where: 'reranker' }
-  checkMembers(clause, MEMBERS)
   const provider = textOf(clause, 'provider', NAME_LENGTH_MAX)
   if (provider === '') refuse('reranker.provider', 'must not be empty')
-  const text = (name: string): string | undefined => optionalTextOf(clause, name, NAME_LENGTH_MAX)
+  optionalTextOf(clause, 'model', NAME_LENGTH_MAX)
+  const { field: _field, template: _template, top_n: _count, ...others } = members
   return {
-    config: {
-      provider,
-      model: text('model'),
-      url: text('url'),
-      apiKey: text('api_key'),
-      projectId: text('project_id'),
-      location: text('location'),
-      maxChunksPerDocument: integerOf(clause, 'max_chunks_per_doc', { min: 1, max: 10_000 }),
-    },
+    config: { ...others, provider },
     text: parseRerankedText(clause, renderer),
     topCount: integerOf(clause, 'top_n', { min: 1, max: RERANKED_MAX }),
   }

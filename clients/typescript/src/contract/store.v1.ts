@@ -1414,23 +1414,20 @@ export interface components {
             };
             /**
              * @description A model that reads each of the best hits, at most 1000 of the window, beside the text of the query and scores
-             *     it anew. If it does not answer, hits keep their order, and `warnings` says so.
+             *     it anew. If it does not answer, hits keep their order, and `warnings` says so. Each provider has settings of its
+             *     own beside these, which it checks: `quarry`, `cohere`, `vertex`.
              */
             readonly reranker?: {
                 readonly provider: string;
                 readonly model?: string;
-                readonly url?: string;
-                /** @description A reference: `${VARIABLE}` or `${secret:name}`. */
-                readonly api_key?: string;
-                readonly project_id?: string;
-                readonly location?: string;
                 /** @description The field whose text is read. */
                 readonly field?: string;
                 /** @description Makes the text that is read of the document, instead of `field`. */
                 readonly template?: string;
                 /** @description So many hits are left, the best by the new scores. */
                 readonly top_n?: number;
-                readonly max_chunks_per_doc?: number;
+            } & {
+                readonly [key: string]: unknown;
             };
             /**
              * @description A template for the text of a document that the reranker reads; the default is the compact

@@ -13,8 +13,8 @@ describe('the vectors of a query', () => {
       '{"semantic_search":"sea","embedding_template":"{{this}}","indexes":["vec","words","vec"],' +
         '"embeddings":{"own":[1,2.5]},"search_effort":1,"distance_under":2,"distance_over":-1,' +
         '"merge_config":{"strategy":"rsf","weights":{"vec":2,"full_text":0},"rank_constant":0,' +
-        '"window_size":50},"reranker":{"provider":"p","model":"m","url":"u","api_key":"${K}",' +
-        '"top_n":5,"max_chunks_per_doc":2,"project_id":"i","location":"l","field":"a.b"},' +
+        '"window_size":50},"reranker":{"provider":"p","model":"m","api_key":"${K}",' +
+        '"top_n":5,"max_tokens_per_doc":2,"field":"a.b"},' +
         '"analyses":{"pca":true},"fields":["title","_embeddings"],"aggregate_over":"matches"}',
     )
 
@@ -36,15 +36,7 @@ describe('the vectors of a query', () => {
       windowSize: 50,
     })
     expect(reranker).to.deep.equal({
-      config: {
-        provider: 'p',
-        model: 'm',
-        url: 'u',
-        apiKey: '${K}',
-        projectId: 'i',
-        location: 'l',
-        maxChunksPerDocument: 2,
-      },
+      config: { provider: 'p', model: 'm', api_key: '${K}', max_tokens_per_doc: 2 },
       text: { kind: 'field', path: { text: 'a.b', segments: ['a', 'b'] } },
       topCount: 5,
     })
@@ -104,6 +96,7 @@ describe('the vectors of a query', () => {
     '{"merge_config":{"window_size":10001}}': 'merge_config.window_size: must be an integer',
     '{"merge_config":{"k":1}}': 'merge_config: unknown field "k"',
     '{"reranker":{}}': 'reranker.provider: must be a string',
+    '{"reranker":{"provider":"p","model":5}}': 'reranker.model: must be a string',
     '{"reranker":{"provider":""}}': 'reranker.provider: must not be empty',
     '{"reranker":{"provider":"p","field":"a","template":"b"}}': 'reranker.template: cannot stand',
     '{"reranker":{"provider":"p","field":"a"},"document_renderer":"b"}':
