@@ -15,7 +15,7 @@ const DOCUMENTS_QUICK = 20_000
 const QUERIES = 200
 const LIMIT = 10
 const RECALL_MIN = 0.95
-const EFFORTS = [0, 0.25, 0.5, 0.75, 1]
+const EFFORTS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1]
 const WIDTHS = [10, 16, 32, 64, 128, 256, 512]
 const F16_BYTES = 2
 
@@ -53,10 +53,10 @@ export class VectorBench implements Disposable {
   /** In turns, a tenth of the documents each. */
   async #write(): Promise<Finding> {
     const { count } = this.#source
-    const parts = Array.from({ length: 10 }, (_, part) => {
+    const parts = Array.from({ length: 10 }).map((_, part) => {
       const from = Math.floor((part * count) / 10)
       const to = Math.floor(((part + 1) * count) / 10)
-      return Array.from({ length: to - from }, (_, i) => from + i)
+      return numbersFrom(from, to)
     })
     const ours: number[] = []
     const peer: number[] = []
@@ -110,7 +110,7 @@ export class VectorBench implements Disposable {
 
   /** Filters by number, and by topic: none of the documents next to a query passes then. */
   async filters(): Promise<RowResult> {
-    const { clusterOf } = this.#source
+    const clusterOf = (number: number): number => this.#source.clusterOf(number)
     const filters: Readonly<Record<string, Passes>> = {
       '50 %': (number) => number % 2 === 0,
       '10 %': (number) => Math.floor(number / 7) % 10 === 3,
@@ -196,14 +196,13 @@ export class VectorBench implements Disposable {
 
   #compare(label: string, effort: number, width: number): Finding {
     const { ours, peer } = this.#turns(this.#oursBy(effort), this.#bareBy(width))
-    const rates = (ms: readonly number[]): readonly number[] => ms.map((one) => 1000 / one)
     return {
       kind: 'ratio',
       label,
       unit: 'queries/s',
       peerName: 'usearch',
-      ours: rates(ours),
-      peer: rates(peer),
+      ours: ratesOf(ours),
+      peer: ratesOf(peer),
       goal: { kind: 'at-least', value: 0.8 },
     }
   }
@@ -261,4 +260,13 @@ export class VectorBench implements Disposable {
     work()
     return this.#bench.clock.monotonicMs() - beganMs
   }
+}
+
+function numbersFrom(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i)
+}
+
+/** How many in a second, from milliseconds for each. */
+function ratesOf(ms: readonly number[]): readonly number[] {
+  return ms.map((one) => 1000 / one)
 }

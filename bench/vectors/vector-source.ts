@@ -49,14 +49,14 @@ function normals(random: Random): Float32Array {
 
 /** The numbers of the documents nearest to a query by the angle, compared with each that passes. */
 export function nearestExactly(
-  { count, vectorOf }: VectorSource,
+  source: VectorSource,
   query: Float32Array,
   { limit, passes }: { readonly limit: number; readonly passes: (number: number) => boolean },
 ): readonly number[] {
   const found: { number: number; score: number }[] = []
-  for (let number = 0; number < count; number += 1) {
+  for (let number = 0; number < source.count; number += 1) {
     if (!passes(number)) continue
-    const score = cosine(query, vectorOf(number))
+    const score = cosine(query, source.vectorOf(number))
     const worst = found.at(-1)
     if (found.length === limit && worst !== undefined && score <= worst.score) continue
     found.push({ number, score })

@@ -10,6 +10,7 @@
 import { fork } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
+import { boundedNode, inheritedEnvironment } from '../../lib/bounded-node.ts'
 import type { Env } from '../../lib/env.ts'
 import { collected } from './large-payloads.ts'
 import { OrderedSender } from './ordered-sender.ts'
@@ -27,13 +28,6 @@ const HEAP_MIB_MAX = 2_048
  * of 90 MB shrinks to 96 MiB instead of 210.
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
-
-/**
- * The server's environment variables that a worker gets. They say how to run and hold no secrets: a
- * graph that takes over a worker could read them.
- */
-const INHERITED =
-  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|NODE_\w+|CUDA_\w+|SystemRoot)$/
 
 export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]
@@ -94,8 +88,8 @@ function openProcess(
   listener: ChannelListener,
 ): WorkerChannel {
   const child = fork(entry, [JSON.stringify(settings)], {
-    env: { ...inherited(environment), ...ALLOCATOR },
-    ...boundedNode(memoryBytesMax),
+    env: { ...inheritedEnvironment(environment), ...ALLOCATOR },
+    ...boundedNode({ memoryBytesMax, heapMibMax: HEAP_MIB_MAX }),
     serialization: 'advanced', // typed arrays arrive as typed arrays
     // A crashing native library writes its reason to stderr, beside the server's log.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -122,43 +116,6 @@ function openProcess(
   })
   return { send: (message) => sender.send(message), kill: () => child.kill('SIGKILL') }
 }
-
-function inherited(environment: Env): Env {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => INHERITED.test(name)))
-}
-
-interface Executable {
-  readonly execPath: string
-  readonly execArgv: string[]
-}
-
-/**
- * Starts Node through a shell, which first limits its allocations, because Node cannot do that
- * itself. The shell then replaces itself by Node, so that the child is the worker. When the machine
- * runs out of memory, the kernel ends a worker before the server. Only Linux limits a process's
- * allocations in this way.
- */
-function boundedNode(memoryBytesMax: number): Executable {
-  const node: Executable = {
-    execPath: process.execPath,
-    execArgv: [`--max-old-space-size=${HEAP_MIB_MAX}`],
-  }
-  if (process.platform !== 'linux') return node
-  const bounds = [
-    `ulimit -S -d ${Math.ceil(memoryBytesMax / KIB)}`,
-    `echo ${OOM_SCORE} > /proc/self/oom_score_adj`,
-  ]
-  // A container may forbid both. The worker then runs without bounds.
-  const script = `{ ${bounds.join('; ')}; } 2>/dev/null; exec "$@"`
-  return {
-    execPath: '/bin/sh',
-    execArgv: ['-c', script, 'sh', node.execPath, ...node.execArgv],
-  }
-}
-
-const KIB = 1024
-/** From 0 to 1000: the kernel ends the process with the highest score first. A server has 0. */
-const OOM_SCORE = 500
 
 function openThread({ entry, settings }: ChannelOptions, listener: ChannelListener): WorkerChannel {
   const worker = new Worker(entry, {

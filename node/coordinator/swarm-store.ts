@@ -302,7 +302,9 @@ export class SwarmStore implements StoreService {
     options: QueryOptions,
   ): Promise<QueryResult> {
     const { shards } = table
-    const queried = queriedTable(table)
+    const queried = queriedTable(table, (projection, wanted) =>
+      this.#specialOf(table, wanted)(projection),
+    )
     const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
     const { isStale = false, signal } = options

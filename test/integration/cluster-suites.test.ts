@@ -7,6 +7,7 @@ import { describeQueryCursors } from '../suites/query-cursors.ts'
 import { describeQueryIndexes } from '../suites/query-indexes.ts'
 import { describeStoredAsSent } from '../suites/stored-as-sent.ts'
 import { describeSuggestions } from '../suites/suggestions.ts'
+import { describeVectorQueries } from '../suites/vector-queries.ts'
 
 describe('a cluster', function () {
   this.timeout(300_000)
@@ -19,4 +20,5 @@ describe('a cluster', function () {
   describeQueryIndexes(nodes)
   describeStoredAsSent(nodes)
   describeSuggestions(nodes)
+  describeVectorQueries(nodes)
 })

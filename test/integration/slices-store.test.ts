@@ -48,6 +48,26 @@ async function prepareTable(
   expect(status).to.be.oneOf([200, 409])
 }
 
+const VECTORS = 10_000
+const vectorOf = (n: number): readonly number[] => countTo(32).map((i) => Math.sin(n * i))
+
+/** Ten thousand documents with a vector each. */
+async function prepareVectors(client: StoreClient): Promise<void> {
+  const near = { type: 'embeddings', external: true, dimension: 32 }
+  const { status } = await client.send('POST', `${TABLES}/vectored`, { indexes: { near } })
+  if (status === 409) return
+  for (let at = 0; at < VECTORS; at += 1000) {
+    const inserts = Object.fromEntries(
+      countTo(1000).map((i) => {
+        const n = at + i
+        return [`k${n}`, { title: 'the sea', n, _embeddings: { near: vectorOf(n) } }]
+      }),
+    )
+    const sync_level = at + 1000 === VECTORS ? 'full_index' : 'write'
+    await client.batch('vectored', { inserts, sync_level })
+  }
+}
+
 function post(
   client: StoreClient,
   asked: string,
@@ -325,6 +345,38 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
         }),
         200,
       )
+    },
+    'ten thousand hits of words and vectors, counted': async (client) => {
+      await prepareVectors(client)
+      const body = {
+        full_text_search: { match: 'sea', field: 'title' },
+        embeddings: { near: vectorOf(0) },
+        aggregations: { n: { type: 'terms', field: 'n' } },
+        pruner: { std_dev_threshold: 5 },
+        limit: 10_000,
+      }
+      await expectStatus(client.send('POST', `${TABLES}/vectored/query`, body), 200)
+    },
+    'a filter that passes nothing, in a table without words': async (client) => {
+      await prepareVectors(client)
+      await client.send('DELETE', `${TABLES}/vectored/indexes/full_text_index_v0`)
+      const body = {
+        embeddings: { near: vectorOf(1) },
+        filter_query: { term: 'x', field: 'title' },
+      }
+      await expectStatus(client.send('POST', `${TABLES}/vectored/query`, body), 200)
+      const config = { type: 'full_text' }
+      await client.send('POST', `${TABLES}/vectored/indexes/full_text_index_v0`, config)
+    },
+    'pictures of five hundred vectors': async (client) => {
+      await prepareVectors(client)
+      const body = {
+        embeddings: { near: vectorOf(2) },
+        fields: ['_embeddings'],
+        analyses: { pca: true, tsne: true },
+        limit: 500,
+      }
+      await expectStatus(client.send('POST', `${TABLES}/vectored/query`, body), 200)
     },
     'more bytes than a page may have': async (client) => {
       const inserts = `{"eighth":${longText(DOCUMENT_MIB)}}`

@@ -29,8 +29,10 @@ function squared(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, one, i) => sum + (one - (b[i] ?? 0)) ** 2, 0)
 }
 
+const anyDocument = (i: number): boolean => i < COUNT
+
 /** The keys of the documents that pass, the nearest first. */
-function expected(to: readonly number[], limit: number, passes = (_: number) => true): string[] {
+function expected(to: readonly number[], limit: number, passes = anyDocument): string[] {
   return VECTORS.map((vector, i) => ({ i, distance: squared(vector, to) }))
     .filter(({ i }) => passes(i))
     .toSorted((a, b) => a.distance - b.distance)
@@ -63,6 +65,8 @@ export function describeVectorQueries(place: StorePlace): void {
       await running[Symbol.asyncDispose]()
     })
 
+    const messageOf = async (request: QueryRequest): Promise<string> =>
+      String(await errorOf(() => ask(request)))
     const ask = (request: QueryRequest): Promise<QueryResult> => store.queryTable('places', request)
 
     it('find the nearest documents of all shards, with their distances', async () => {
@@ -184,10 +188,22 @@ export function describeVectorQueries(place: StorePlace): void {
         limit: 5,
       })
 
+      const source = result.hits.hits[0]?.['_source']
+      expect(source).to.deep.equal({ n: 0, _embeddings: { near: sought } })
       const { ids, pca, tsne } = result.analyses?.['near'] ?? {}
       expect(ids).to.deep.equal(expected(sought, 5))
       expect(pca).to.have.lengthOf(10)
       expect(tsne).to.have.lengthOf(10)
+    })
+
+    it('answer vectors to those who name them, alone or beside the document', async () => {
+      const request = { embeddings: { near: sought }, limit: 1 }
+      const alone = await ask({ ...request, fields: ['_embeddings'] })
+      const without = await ask({ ...request, fields: ['text'] })
+
+      const both = { near: sought, turned: sought }
+      expect(alone.hits.hits[0]?.['_source']).to.deep.equal({ _embeddings: both })
+      expect(without.hits.hits[0]?.['_source']).to.deep.equal({ text: 'river old' })
     })
 
     it('follow deletes and new vectors', async () => {
@@ -206,9 +222,6 @@ export function describeVectorQueries(place: StorePlace): void {
     })
 
     it('are refused by name for what the indexes do not have', async () => {
-      const messageOf = async (request: QueryRequest): Promise<string> =>
-        String(await errorOf(() => ask(request)))
-
       expect(await messageOf({ semantic_search: 'sea', indexes: ['near'] })).to.include(
         'semantic_search: index "near" is external',
       )

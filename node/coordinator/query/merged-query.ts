@@ -7,6 +7,7 @@
 // With the strategy `failover` the words are looked for only when no index of vectors has answered.
 
 import { must } from '../../../lib/assert.ts'
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import type { NearestHit } from '../../index/vector/vector-search.ts'
 import type { TextSearchAnswer } from '../../index/text/search/text-search.ts'
@@ -30,6 +31,9 @@ import { rerankHits } from './rerank-hits.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 import { TextSearcher } from './text-searcher.ts'
 import { unanimous } from './unanimous.ts'
+
+/** Hits of a page that are made in about a millisecond. */
+const HITS_PER_STEP = 1000
 
 /** A hit of one list. */
 interface ListedHit extends RankedHit {
@@ -87,12 +91,12 @@ export class MergedQuery {
         : await this.#run.timed('rerank', () =>
             rerankHits(this.#run, reranker, fused.slice(0, windowSize)),
           )
-    const counted = best.hits.map((hit) => ({ ...hit, indexCount: hit.found.length }))
-    const kept = pruner === undefined ? counted : pruneHits(counted, pruner)
+    const kept =
+      pruner === undefined ? best.hits : pruneHits(best.hits, pruner, ({ found }) => found.length)
     const offset = page.kind === 'offset' ? page.offset : 0
     const aggregated = await counting
     return {
-      page: kept.slice(offset, offset + page.limit).map(pageHitOf),
+      page: await this.#run.sliced(pageHitsOf(kept.slice(offset, offset + page.limit))),
       total: this.#totalOf(lists, fused),
       maxScore: best.hits[0]?.score ?? 0,
       aggregations: aggregated.results,
@@ -258,13 +262,15 @@ function totalOf(answers: readonly TextSearchAnswer[]): number {
   return answers.reduce((sum, { total }) => sum + total, 0)
 }
 
-function pageHitOf(hit: MergedHit): PageHit {
-  return {
-    key: hit.key,
-    score: hit.score,
-    indexScores: indexScoresOf(hit),
-    matched: matchedOf(hit.found),
+function* pageHitsOf(hits: readonly MergedHit[]): Sliced<readonly PageHit[]> {
+  const meter = new StepMeter(HITS_PER_STEP)
+  const page: PageHit[] = []
+  for (const hit of hits) {
+    if (meter.spend(1)) yield
+    const { key, score, found } = hit
+    page.push({ key, score, indexScores: indexScoresOf(hit), matched: matchedOf(found) })
   }
+  return page
 }
 
 /** The part that the index found which ranked the document best. */

@@ -7,6 +7,7 @@ import { runInTurn, SliceClock, type Sliced } from '../../../lib/sliced.ts'
 import { encodeCursor } from '../../query/request/query-cursor.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
+import { SPECIAL_KEYS_MAX, withSpecial } from '../special/special-fields.ts'
 import { projectStored } from './stored-projection.ts'
 import type { PageHit } from './found-hits.ts'
 import type { FoundDocument, MarkDocuments } from './page-highlights.ts'
@@ -19,12 +20,25 @@ const MIB = 1024 * 1024
 const MARKED_MAX = 64
 const MARKED_BYTES_MAX = MIB
 
+const EMPTY = '{}'
+const NO_BODY = Buffer.from(EMPTY)
+
 type Found = DocumentRecord | undefined
+
+/** What an answer has of the special members, which indexes keep of documents. */
+export interface SpecialPart {
+  /** Whether it has anything of the documents themselves. */
+  readonly hasBody: boolean
+  /** A JSON object for each key, in the order of at most SPECIAL_KEYS_MAX keys. */
+  readonly read: (keys: readonly Buffer[]) => Promise<readonly string[]>
+}
 
 /** How `fetchPage` reads, shortens and marks the documents of one page. */
 export interface PageFetchOptions {
   readonly clock: Clock
   readonly request: Pick<QueryRequest, 'projection' | 'order' | 'fullText'>
+  /** Undefined: the query asks for nothing that indexes keep of documents. */
+  readonly special?: SpecialPart | undefined
   /** Undefined: the query asks for no highlights. */
   readonly mark: MarkDocuments | undefined
   /** Answers undefined for a document that was deleted or has expired. */
@@ -38,10 +52,10 @@ export async function fetchPage(
   options: PageFetchOptions,
   page: readonly PageHit[],
 ): Promise<readonly QueryHit[]> {
-  const { clock, read, memory } = options
+  const { clock, read, special } = options
   const hits: QueryHit[] = []
   const marking = options.mark === undefined ? undefined : new Marking(options.mark, hits)
-  let bytes = 0
+  const size = new PageSize(options.memory)
   const slice = new SliceClock(clock)
   for (const hit of page) {
     if (slice.isOver) await slice.turn()
@@ -51,16 +65,46 @@ export async function fetchPage(
     if (record === undefined) continue
     const fetched = await runInTurn(hitOf(options, { ...hit, key }, record), { clock })
     const { _source: source } = fetched
-    bytes += source.length
-    if (bytes > PAGE_BYTES_MAX) throw tooLarge()
-    memory?.add(source.length)
+    size.add(source.length)
     hits.push(fetched)
     await marking?.add({ key, json: jsonOf(record) })
   }
   await marking?.finish()
+  if (special !== undefined) await addSpecial(hits, special, size)
   // The caller continues at once, perhaps with another page, so the slice must not be used up.
   if (slice.isOver) await slice.turn()
   return hits
+}
+
+/** The bytes of a page's documents. */
+class PageSize {
+  readonly #memory: HeldMemory | undefined
+  #bytes = 0
+
+  constructor(memory: HeldMemory | undefined) {
+    this.#memory = memory
+  }
+
+  /** Throws INVALID_ARGUMENT or OVERLOADED for more than a page may have. */
+  add(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes > PAGE_BYTES_MAX) throw tooLarge()
+    this.#memory?.add(bytes)
+  }
+}
+
+/** Puts the special members behind the others, some documents at a time. */
+async function addSpecial(hits: QueryHit[], { read }: SpecialPart, size: PageSize): Promise<void> {
+  for (let at = 0; at < hits.length; at += SPECIAL_KEYS_MAX) {
+    const some = hits.slice(at, at + SPECIAL_KEYS_MAX)
+    const texts = await read(some.map(({ _id: id }) => Buffer.from(id)))
+    for (const [i, hit] of some.entries()) {
+      const { _source: source } = hit
+      const text = texts[i] ?? EMPTY
+      size.add(text.length)
+      hits[at + i] = { ...hit, _source: withSpecial(source, text) }
+    }
+  }
 }
 
 /** Adds highlights to the last hits, some at a time. */
@@ -97,13 +141,12 @@ class Marking {
 }
 
 function* hitOf(
-  { request: { projection, order, fullText } }: PageFetchOptions,
+  { request, special }: PageFetchOptions,
   { key, score, sortValues, indexScores, matched }: PageHit & { readonly key: Buffer },
   record: DocumentRecord,
 ): Sliced<QueryHit> {
-  const json = jsonOf(record)
-  const source =
-    projection === undefined ? json : yield* projectStored(json, projection, versionOf(record))
+  const { order, fullText } = request
+  const source = special?.hasBody === false ? NO_BODY : yield* bodyOf(request, record)
   const scores = indexScores ?? (fullText === undefined ? undefined : { full_text: score })
   return {
     _id: key.toString(),
@@ -113,6 +156,15 @@ function* hitOf(
     _source: source,
     _sort: sortValues === undefined ? [] : encodeCursor(order, { values: sortValues, key }),
   }
+}
+
+function* bodyOf(
+  { projection }: Pick<QueryRequest, 'projection'>,
+  record: DocumentRecord,
+): Sliced<Buffer> {
+  const json = jsonOf(record)
+  if (projection === undefined) return json
+  return yield* projectStored(json, projection, versionOf(record))
 }
 
 function tooLarge(): ServiceError {

@@ -2,8 +2,10 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import type { Metric } from '../../embedding/settings.ts'
+import type { Projection } from '../../document/projection.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
+import type { SpecialFields } from '../special/special-fields.ts'
 import type { EventLoopTurns } from './event-loop-turns.ts'
 import type { QueryModels } from './query-models.ts'
 
@@ -39,6 +41,8 @@ export interface QueriedTable {
         signal: AbortSignal,
       ) => Promise<readonly Float32Array[] | undefined>)
     | undefined
+  /** Reads what indexes keep of documents, as far as the projection asks. Absent: nothing is kept. */
+  readonly specialOf?: (projection: Projection, signal: AbortSignal) => Pick<SpecialFields, 'read'>
   /**
    * How often a shard's questions have gone to another replica than the ones before. Absent: each shard answers
    * from one index.

@@ -6,8 +6,11 @@ import { textIndexesOf } from '../tables/table-indexes.ts'
 import type { LedTable } from './near-tables.ts'
 import type { QueriedVectors } from './queried-table.ts'
 
-/** A table as queries see it, with its leaders. */
-export function queriedTable(table: OpenTable): LedTable {
+/** A table as queries see it, with its leaders. `specialOf` reads what its indexes keep. */
+export function queriedTable(
+  table: OpenTable,
+  specialOf: NonNullable<LedTable['specialOf']>,
+): LedTable {
   const { tableName: name, schema, shards, indexes, embeddings } = table
   const shardOf = (key: Buffer): Shard => table.shardOf(key)
   const vectorIndexes = embeddings.size === 0 ? NO_VECTORS : vectorIndexesOf(embeddings)
@@ -18,6 +21,7 @@ export function queriedTable(table: OpenTable): LedTable {
     vectorIndexes,
     shards,
     shardOf,
+    specialOf,
     vectorsOf: async (index, key, signal) => {
       const id = embeddings.get(index)?.id
       if (id === undefined) return undefined

@@ -1,5 +1,6 @@
 // The aggregations of a query: the parts of all shards as one result.
 
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import {
   aggregationResultsSliced,
   cutAggregations,
@@ -8,10 +9,13 @@ import {
 import { mergePartialsSliced } from '../../index/text/aggregation/merge-partials.ts'
 import type { TextConditions, TextSearchAnswer } from '../../index/text/search/text-search.ts'
 import type { Query } from '../../query/query-tree.ts'
-import type { QueriedShard } from './queried-table.ts'
+import type { QueriedShard, QueriedTable } from './queried-table.ts'
 import type { QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 import { TextSearcher } from './text-searcher.ts'
+
+/** Keys that are sorted to their shards in about a millisecond. */
+const KEYS_PER_STEP = 2000
 
 /** Results by name, with what they may lack. */
 export interface FoundAggregations {
@@ -51,14 +55,7 @@ export async function aggregateSet(
   { textIndex, keys, matches }: CountedSet,
   fanOut: ShardFanOut<QueriedShard>,
 ): Promise<FoundAggregations> {
-  const byShard = new Map<QueriedShard, string[]>()
-  for (const bytes of keys) {
-    const key = Buffer.from(bytes)
-    const shard = run.table.shardOf(key)
-    const known = byShard.get(shard)
-    if (known === undefined) byShard.set(shard, [key.toString()])
-    else known.push(key.toString())
-  }
+  const byShard = await run.sliced(groupByShard(run.table, keys))
   const filterOf = (shard: QueriedShard): Query => {
     const listed: Query = { kind: 'ids', ids: byShard.get(shard) ?? [], boost: 1 }
     return matches === undefined ? listed : eitherOf(listed, matches)
@@ -78,6 +75,23 @@ export async function aggregateSet(
     fanOut,
   )
   return mergeAggregations(run, await searcher.answers())
+}
+
+function* groupByShard(
+  table: QueriedTable,
+  keys: readonly Uint8Array[],
+): Sliced<ReadonlyMap<QueriedShard, readonly string[]>> {
+  const meter = new StepMeter(KEYS_PER_STEP)
+  const byShard = new Map<QueriedShard, string[]>()
+  for (const bytes of keys) {
+    if (meter.spend(1)) yield
+    const key = Buffer.from(bytes)
+    const shard = table.shardOf(key)
+    const known = byShard.get(shard)
+    if (known === undefined) byShard.set(shard, [key.toString()])
+    else known.push(key.toString())
+  }
+  return byShard
 }
 
 const EVERYTHING: Query = { kind: 'all', boost: 1 }

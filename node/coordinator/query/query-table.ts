@@ -20,6 +20,7 @@ import { planQuery, type QueryPlan } from './query-plan.ts'
 import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './query-result.ts'
 import { conditionsOf, QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
+import { splitProjection } from '../special/special-selection.ts'
 import { suggestFor } from './suggestions.ts'
 import { TextSearcher } from './text-searcher.ts'
 import { findWords } from './words-query.ts'
@@ -127,7 +128,14 @@ class TableQuery {
               },
             },
           )
-    return fetchPage({ clock, request, mark, read, memory }, page)
+    const split = request.projection && splitProjection(request.projection)
+    const special = split?.special && table.specialOf?.(split.special, this.#run.signal)
+    const part = special && {
+      hasBody: split.body !== undefined,
+      read: (keys: readonly Buffer[]) => special.read(keys),
+    }
+    const shortened = { ...request, projection: split?.body }
+    return fetchPage({ clock, request: shortened, special: part, mark, read, memory }, page)
   }
 
   async #suggestions(): Promise<readonly QuerySuggestion[]> {

@@ -2,7 +2,6 @@
 
 import type { TextHit, TextSearchAnswer, TextWindow } from '../../index/text/search/text-search.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
-import type { Pruner } from '../../query/request/pruner-request.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { FoundHits } from './found-hits.ts'
 import { mergeAggregations } from './query-aggregations.ts'
@@ -52,15 +51,8 @@ function pageOf(
   hits: readonly TextHit[],
   { page, pruner }: Pick<QueryRequest, 'page' | 'pruner'>,
 ): readonly TextHit[] {
-  const kept = pruner === undefined ? hits : pruned(hits, pruner)
+  const kept = pruner === undefined ? hits : pruneHits(hits, pruner, () => 1)
   return page.kind === 'offset' ? kept.slice(page.offset) : kept
-}
-
-function pruned(hits: readonly TextHit[], pruner: Pruner): readonly TextHit[] {
-  return pruneHits(
-    hits.map((hit) => ({ ...hit, indexCount: 1 })),
-    pruner,
-  )
 }
 
 function countsOf(answers: readonly TextSearchAnswer[]) {

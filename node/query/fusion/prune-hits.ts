@@ -5,36 +5,37 @@
 
 import type { Pruner } from '../request/pruner-request.ts'
 
-/** What the rules look at. */
-export interface PrunedHit {
+interface Scored {
   readonly score: number
-  /** In how many indexes it was found. */
-  readonly indexCount: number
 }
 
 /** The deviation of fewer hits says nothing about them. */
 const DEVIATION_HITS_MIN = 3
 
-/** `hits` begin with the best, and so do those that are left. */
-export function pruneHits<Hit extends PrunedHit>(
+/**
+ * `hits` begin with the best, and so do those that are left. `indexCountOf` tells in how many indexes a hit was
+ * found.
+ */
+export function pruneHits<Hit extends Scored>(
   hits: readonly Hit[],
   pruner: Pruner,
+  indexCountOf: (hit: Hit) => number,
 ): readonly Hit[] {
   const { minScore = -Infinity, minRatio, deviationsMax = Infinity, gapMax = Infinity } = pruner
-  const found = pruner.isMultiIndex ? hits.filter(({ indexCount }) => indexCount > 1) : hits
+  const found = pruner.isMultiIndex ? hits.filter((hit) => indexCountOf(hit) > 1) : hits
   const good = found.filter(({ score }) => score >= minScore)
   const near = minRatio === undefined ? good : aboveRatio(good, minRatio)
   return beforeGap(withoutOutliers(near, deviationsMax), gapMax)
 }
 
 /** Scores of rerankers may be negative: there, twice as bad is twice as far below zero. */
-function aboveRatio<Hit extends PrunedHit>(hits: readonly Hit[], minRatio: number): readonly Hit[] {
+function aboveRatio<Hit extends Scored>(hits: readonly Hit[], minRatio: number): readonly Hit[] {
   const best = hits[0]?.score ?? 0
   const floor = best < 0 ? best / minRatio : best * minRatio
   return hits.filter(({ score }) => score >= floor)
 }
 
-function withoutOutliers<Hit extends PrunedHit>(
+function withoutOutliers<Hit extends Scored>(
   hits: readonly Hit[],
   deviationsMax: number,
 ): readonly Hit[] {
@@ -45,7 +46,7 @@ function withoutOutliers<Hit extends PrunedHit>(
   return hits.filter(({ score }) => score >= floor)
 }
 
-function beforeGap<Hit extends PrunedHit>(hits: readonly Hit[], gapMax: number): readonly Hit[] {
+function beforeGap<Hit extends Scored>(hits: readonly Hit[], gapMax: number): readonly Hit[] {
   const range = (hits[0]?.score ?? 0) - (hits.at(-1)?.score ?? 0)
   if (range === 0 || gapMax === Infinity) return hits
   const end = hits.findIndex(

@@ -15,7 +15,7 @@ import type { GraphJob } from '../graph/graph-job.ts'
 import { graphShapeOf, Quantizer } from '../graph/quantizer.ts'
 import type { GraphLibrary } from '../graph/vector-graph.ts'
 import { readTable, RowTable, type TableBytes } from '../segment/row-table.ts'
-import { FileVectors, KeptVectors, type BlockBuffer } from '../segment/row-vectors.ts'
+import { FileVectors, KeptVectors, type VectorMemory } from '../segment/row-vectors.ts'
 import { damaged, FileWriter, readVerified, verifyFile, type FileSum } from '../files/file-sums.ts'
 import {
   writeRows,
@@ -61,7 +61,7 @@ export interface SegmentStoreOptions {
   readonly settings: DenseIndexSettings
   /** Undefined for an index without graphs. */
   readonly library: GraphLibrary | undefined
-  readonly buffer: BlockBuffer
+  readonly memory: VectorMemory
 }
 
 interface Writing {
@@ -190,8 +190,8 @@ export class SegmentStore {
   #openFiles(id: number, table: RowTable, graph: FileSum | undefined): VectorSegment {
     const name = `${id}.vectors`
     const shape = { ...table.sizes, sums: table.sections.sums }
-    const { buffer } = this.#with
-    const vectors = new FileVectors({ path: this.#path(name), name, buffer }, shape)
+    const { memory } = this.#with
+    const vectors = new FileVectors({ path: this.#path(name), name, memory }, shape)
     try {
       const viewed = graph === undefined ? undefined : this.#viewGraph(id, table, graph)
       return new VectorSegment({ id, table, vectors, graph: viewed })

@@ -20,7 +20,7 @@ import type { OrdinalSet } from '../../host/ordinal-set.ts'
 import type { FileSum } from '../files/file-sums.ts'
 import type { GraphBuilder, GraphJob } from '../graph/graph-job.ts'
 import type { GraphLibrary } from '../graph/vector-graph.ts'
-import type { BlockBuffer } from '../segment/row-vectors.ts'
+import type { VectorMemory } from '../segment/row-vectors.ts'
 import { DeletedDocuments, hasDocument, newDocumentBits } from '../segment/deleted-documents.ts'
 import { LiveOrdinals } from './live-ordinals.ts'
 import type { Manifest, ManifestSegment } from './manifest.ts'
@@ -67,7 +67,7 @@ export interface VectorIndexOptions {
   readonly settings: DenseIndexSettings
   /** Undefined: vectors are compared one by one. */
   readonly library: GraphLibrary | undefined
-  readonly buffer: BlockBuffer
+  readonly memory: VectorMemory
   readonly builder: GraphBuilder
   /** Hears that `maintain` has more to do, after it answered false. */
   readonly onWork: () => void

@@ -27,6 +27,7 @@ export class VectorTail implements DocumentRows {
   readonly #byOrdinal = new Map<number, number>()
   bytesInMemory = 0
   firstExpiryMs = Infinity
+  readonly isResident = true
 
   constructor(dimension: number) {
     this.#dimension = dimension

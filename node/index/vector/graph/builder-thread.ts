@@ -47,7 +47,7 @@ export class BuilderThread implements GraphBuilder {
       },
     })
     const posted: PostedJob = { id, job, stop }
-    this.#start().postMessage(posted)
+    this.#start().postMessage(posted, [])
     return {
       advance: () => false,
       outcome() {

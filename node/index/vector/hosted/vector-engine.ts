@@ -22,13 +22,13 @@ import { VectorIndex, type VectorIndexLimits } from '../engine/vector-index.ts'
 import type { GraphBuilder } from '../graph/graph-job.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
 import { runNearest } from '../search/run-nearest.ts'
-import type { BlockBuffer } from '../segment/row-vectors.ts'
+import type { VectorMemory } from '../segment/row-vectors.ts'
 import { isNearestRequest } from './vector-request-shape.ts'
 import { vectorDocumentOf } from './vector-document.ts'
 
 /** What the engines of a worker share. */
 export interface VectorEngineParts {
-  readonly buffer: BlockBuffer
+  readonly memory: VectorMemory
   readonly builder: GraphBuilder
   readonly limits?: VectorIndexLimits
 }

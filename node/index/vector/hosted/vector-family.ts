@@ -2,11 +2,12 @@ import type { EngineFamily, FamilyParts, OnWork } from '../../host/index-engine.
 import { BuilderThread } from '../graph/builder-thread.ts'
 import type { GraphBuilder } from '../graph/graph-job.ts'
 import type { VectorIndexLimits } from '../engine/vector-index.ts'
-import { BlockBuffer } from '../segment/row-vectors.ts'
+import { VectorMemory } from '../segment/row-vectors.ts'
 import { VectorEngine } from './vector-engine.ts'
 
-/** The share of the worker's memory that tails may hold: the rest is for the tables of segments. */
+/** The shares of the worker's memory for tails and for vectors of segments; the rest is for their tables. */
 const TAILS_SHARE = 1 / 4
+const VECTORS_SHARE = 1 / 2
 
 /** What tests choose. */
 export interface VectorFamilyOptions {
@@ -15,19 +16,22 @@ export interface VectorFamilyOptions {
   readonly builder?: GraphBuilder
 }
 
-/** The engines of vectors of one worker: they share a bound for their tails, a buffer, and a thread for graphs. */
+/** The engines of vectors of one worker: they share bounds for what they keep in memory, and a thread for graphs. */
 export function openVectorFamily(
   { memoryBytesMax }: FamilyParts,
   { limits, builder = new BuilderThread() }: VectorFamilyOptions = {},
 ): EngineFamily {
-  const buffer = new BlockBuffer()
-  const parts = { buffer, builder, ...(limits === undefined ? {} : { limits }) }
+  const memory = new VectorMemory(memoryBytesMax * VECTORS_SHARE)
+  const parts = { memory, builder, ...(limits === undefined ? {} : { limits }) }
   return {
     unflushedBytesMax: memoryBytesMax * TAILS_SHARE,
     *open(opening, onWork = nobody) {
       return { kind: 'open', engine: yield* VectorEngine.open(opening, { ...parts, onWork }) }
     },
-    caches: () => ({}),
+    caches() {
+      const { hits, misses, bytes } = memory
+      return { vectors: { hits, misses, bytes } }
+    },
   }
 }
 

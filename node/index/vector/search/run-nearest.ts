@@ -10,9 +10,17 @@ import { distanceFrom, type DistanceFrom } from '../kernels/distance.ts'
 import { isExpired, type DocumentRows } from '../segment/document-rows.ts'
 import type { SegmentGraph } from '../segment/vector-segment.ts'
 import type { NearestRequest, PackedNearest } from '../vector-search.ts'
+import { RowReader } from './row-reader.ts'
 import { NearestDocuments } from './nearest-documents.ts'
 import { packNearest } from './packed-nearest.ts'
-import { firstCount, nextCount, rescoredCount, widthOf, type SearchCase } from './search-plan.ts'
+import {
+  firstCount,
+  neededCount,
+  nextCount,
+  rescoredCount,
+  widthOf,
+  type SearchCase,
+} from './search-plan.ts'
 
 /** Numbers that are read and compared in some tenths of a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 18
@@ -34,6 +42,11 @@ export function* runNearest(
   } finally {
     snapshot.release()
   }
+}
+
+interface Scan {
+  readonly reader: RowReader
+  readonly meter: StepMeter
 }
 
 class NearestSearch {
@@ -70,19 +83,23 @@ class NearestSearch {
       yield
       const candidates = this.#passingRows(part, rows)
       const isAll = rows.length < count || count >= searched.rowCount
-      if (yield* this.#rescore(part, candidates, isAll)) return true
+      const isEnough = isAll || candidates.size >= searched.needed
+      if (isEnough && (yield* this.#rescore(part, candidates, isAll))) return true
       yield
     }
     return false
   }
 
   #caseOf({ rows, docCount, liveCount }: PartView): SearchCase {
+    const { limit, effort } = this.#request
+    const passing = (this.#passing * liveCount) / docCount
     return {
       rowCount: rows.rowCount,
-      passing: (this.#passing * liveCount) / docCount,
+      passing,
       rowsPerDocument: rows.rowCount / docCount,
-      rescored: this.#rescored,
-      width: widthOf(this.#request.effort),
+      needed: neededCount(this.#rescored, { limit, passing }),
+      width: widthOf(effort),
+      isResident: rows.isResident,
     }
   }
 
@@ -134,42 +151,59 @@ class NearestSearch {
 
   /** Compares with each row of the documents that may be hits. */
   *#scan(part: PartView): Sliced<void> {
-    const { dimension } = this.#settings
-    const meter = this.#meter()
-    const looks = new StepMeter(LOOKS_PER_STEP)
     const isDense = this.#caseOf(part).passing >= DENSE
-    const reader = new RowReader(part.rows, { dimension, isDense })
-    for (const doc of this.#passingDocuments(part)) {
-      if (doc < 0) {
-        if (looks.spend(1)) yield* reader.pause()
-        continue
-      }
+    const reader = new RowReader(part.rows, { dimension: this.#settings.dimension, isDense })
+    const meter = this.#meter()
+    for (const docs of this.#passingDocuments(part)) {
+      yield* reader.pause()
+      yield* this.#scanDocuments(part.rows, docs, { reader, meter })
+    }
+  }
+
+  *#scanDocuments(rows: DocumentRows, docs: Uint32Array, { reader, meter }: Scan): Sliced<void> {
+    const { dimension } = this.#settings
+    for (const doc of docs) {
       let nearest = { row: 0, distance: Infinity }
-      const end = part.rows.firstRowOf(doc + 1)
-      for (let row = part.rows.firstRowOf(doc); row < end; row += 1) {
+      const end = rows.firstRowOf(doc + 1)
+      for (let row = rows.firstRowOf(doc); row < end; row += 1) {
         const at = reader.seek(row, end)
         const distance = this.#distance(reader.vectors, at)
         if (distance < nearest.distance) nearest = { row, distance }
         if (meter.spend(dimension)) yield* reader.pause()
       }
-      this.found.offer({ rows: part.rows, doc, ...nearest })
+      this.found.offer({ rows, doc, ...nearest })
     }
   }
 
-  /** Ascending; -1 for each that was looked at and does not pass. */
-  *#passingDocuments(part: PartView): Generator<number> {
+  /** Ascending, as many as are found in a step. */
+  *#passingDocuments(part: PartView): Generator<Uint32Array> {
     const { filter } = this.#request
     if (filter?.kind === 'list' && filter.ordinals.length < part.docCount / 16) {
-      const isDeleted = (doc: number): boolean => hasDocument(part.deleted, doc)
-      const docs = Array.from(filter.ordinals, (ordinal) => {
-        return part.rows.docOfOrdinal(ordinal, isDeleted)
-      })
-      for (const doc of docs.toSorted((a, b) => a - b)) {
-        yield doc >= 0 && doc < part.docCount && this.#passes(part, doc) ? doc : -1
-      }
+      yield this.#listedDocuments(part, filter.ordinals)
       return
     }
-    for (let doc = 0; doc < part.docCount; doc += 1) yield this.#passes(part, doc) ? doc : -1
+    for (let from = 0; from < part.docCount; from += LOOKS_PER_STEP) {
+      const end = Math.min(from + LOOKS_PER_STEP, part.docCount)
+      const found = new Uint32Array(end - from)
+      let count = 0
+      for (let doc = from; doc < end; doc += 1) {
+        if (!this.#passes(part, doc)) continue
+        found[count] = doc
+        count += 1
+      }
+      yield found.subarray(0, count)
+    }
+  }
+
+  /** A list is short: all of it is looked up in one step. */
+  #listedDocuments(part: PartView, ordinals: Uint32Array): Uint32Array {
+    const isDeleted = (doc: number): boolean => hasDocument(part.deleted, doc)
+    const found: number[] = []
+    for (const ordinal of ordinals) {
+      const doc = part.rows.docOfOrdinal(ordinal, isDeleted)
+      if (doc >= 0 && doc < part.docCount && this.#passes(part, doc)) found.push(doc)
+    }
+    return Uint32Array.from(found).toSorted()
   }
 
   #passes({ rows, deleted }: PartView, doc: number): boolean {
@@ -185,45 +219,6 @@ class NearestSearch {
 
 /** From this share of passing documents on, reading all costs less than reading each. */
 const DENSE = 0.2
-
-/** Reads rows in ascending order, several at once. */
-class RowReader {
-  vectors: Float32Array = new Float32Array(0)
-  readonly #rows: DocumentRows
-  readonly #dimension: number
-  readonly #isDense: boolean
-  #at = 0
-  #from = 0
-  #end = 0
-
-  constructor(
-    rows: DocumentRows,
-    { dimension, isDense }: { readonly dimension: number; readonly isDense: boolean },
-  ) {
-    this.#rows = rows
-    this.#dimension = dimension
-    this.#isDense = isDense
-  }
-
-  /** Where the row begins in `vectors`. The rows up to `end` are wanted next. */
-  seek(row: number, end: number): number {
-    if (row >= this.#end || row < this.#from) {
-      const count = (this.#isDense ? this.#rows.rowCount : end) - row
-      const { vectors, at, rowCount } = this.#rows.block(row, count)
-      this.vectors = vectors
-      this.#at = at
-      this.#from = row
-      this.#end = row + rowCount
-    }
-    return this.#at + (row - this.#from) * this.#dimension
-  }
-
-  /** Others may read into the same memory meanwhile. */
-  *pause(): Sliced<void> {
-    this.#end = 0
-    yield
-  }
-}
 
 /** Documents stay until they are deleted, some time after they have expired. */
 function* expiredCount(

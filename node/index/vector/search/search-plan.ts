@@ -38,9 +38,11 @@ export interface SearchCase {
   readonly passing: number
   /** Rows of a document, on average. */
   readonly rowsPerDocument: number
-  /** How many documents are compared exactly. */
-  readonly rescored: number
+  /** How many of the rows found have to pass, so that no hit is at the edge of what the graph looked at. */
+  readonly needed: number
   readonly width: number
+  /** Whether the vectors are in memory. */
+  readonly isResident: boolean
 }
 
 /** More rows than the average needs, so that a second search is rarely needed. */
@@ -48,7 +50,7 @@ const MARGIN = 1.2
 
 /** How many rows to ask the graph for at first; undefined: compare with all that pass. */
 export function firstCount(search: SearchCase): number | undefined {
-  const wanted = search.rescored * Math.min(search.rowsPerDocument, ROWS_COUNTED_MAX)
+  const wanted = search.needed * Math.min(search.rowsPerDocument, ROWS_COUNTED_MAX)
   const share = Math.max(search.passing, 1 / search.rowCount)
   return affordable(Math.max(search.width, (wanted * (share < 1 ? MARGIN : 1)) / share), search)
 }
@@ -61,13 +63,32 @@ export function nextCount(count: number, search: SearchCase): number | undefined
 /** Not all rows of a document with very many are among the nearest. */
 const ROWS_COUNTED_MAX = 8
 
-/** In the time that one vector of a scan takes. */
-const COST = { graphRow: 4, gatheredRow: 4, scannedRow: 1.2 } as const
+/** In the time of a comparison. */
+const GRAPH_ROW_COST = 4
+/** A row that is compared, among those that pass, or when all are read one behind the other. */
+const READ_COSTS = { gathered: 5, scanned: 1.6 } as const
+const RESIDENT_COSTS = { gathered: 1, scanned: 1 } as const
 
 function affordable(count: number, search: SearchCase): number | undefined {
   const { rowCount, passing } = search
+  const costs = search.isResident ? RESIDENT_COSTS : READ_COSTS
   const wanted = Math.min(Math.ceil(count), rowCount)
-  const byGraph = wanted * COST.graphRow
-  const byScan = rowCount * Math.min(passing * COST.gatheredRow, COST.scannedRow)
+  const byGraph = wanted * GRAPH_ROW_COST
+  const byScan = rowCount * Math.min(passing * costs.gathered, costs.scanned)
   return wanted > GRAPH_COUNT_MAX || byGraph >= byScan ? undefined : wanted
 }
+
+/** What decides how far a search has to look. */
+export interface NeededCase {
+  readonly limit: number
+  /** See `SearchCase`. */
+  readonly passing: number
+}
+
+/** How many passing documents a graph has to find for so many hits. */
+export function neededCount(rescored: number, { limit, passing }: NeededCase): number {
+  return passing < 1 ? Math.max(rescored, Math.ceil(limit * 1.5) + EDGE) : rescored
+}
+
+/** Rows at the edge of a search are not always the nearest ones. */
+const EDGE = 30

@@ -21,6 +21,8 @@ export interface DocumentRows {
   readonly rowCount: number
   /** No document expires earlier; Infinity if none ever does. */
   readonly firstExpiryMs: number
+  /** Whether `block` answers from memory, but for the first time. */
+  readonly isResident: boolean
   keyOf(doc: number): Uint8Array
   ordinalOf(doc: number): number
   /** Milliseconds; 0 means never. */

@@ -4,11 +4,14 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import type { CacheCounts } from '../../host/worker-report.ts'
 import type { VectorBlock } from './document-rows.ts'
 import { damaged, openFile, readExactly } from '../files/file-sums.ts'
 
 /** Some tens of microseconds to read, some hundreds to compare with. */
 const BLOCK_BYTES = 128 * 1024
+/** Rows in memory that are answered together. */
+const ROWS_KNOWN_MAX = 256
 
 /** What the segment's table says about its vectors. */
 export interface VectorShape {
@@ -22,15 +25,38 @@ export interface VectorShape {
 export interface RowVectors {
   readonly bytesOnDisk: number
   readonly bytesInMemory: number
+  readonly isResident: boolean
   block(row: number, count: number): VectorBlock
   close(): void
 }
 
-/** Where the segments of a worker read blocks: a step compares with a block before the next one is read. */
-export class BlockBuffer {
+/** The memory for vectors of one worker: some segments keep theirs, and all others share a buffer to read into. */
+export class VectorMemory implements CacheCounts {
+  readonly #bytesMax: number
   #floats = new Float32Array(BLOCK_BYTES / 4)
+  /** What segments have reserved. */
+  bytes = 0
+  /** Rows that were answered from memory, and rows that were read. */
+  hits = 0
+  misses = 0
 
-  atLeast(length: number): Float32Array<ArrayBuffer> {
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** False if there is not enough left. */
+  reserve(bytes: number): boolean {
+    if (this.bytes + bytes > this.#bytesMax) return false
+    this.bytes += bytes
+    return true
+  }
+
+  giveBack(bytes: number): void {
+    this.bytes -= bytes
+  }
+
+  /** A search compares with a block before the next one is read. */
+  bufferOf(length: number): Float32Array<ArrayBuffer> {
     if (this.#floats.length < length) this.#floats = new Float32Array(length)
     return this.#floats
   }
@@ -40,25 +66,26 @@ export class BlockBuffer {
 export interface VectorsFile {
   readonly path: string
   readonly name: string
-  readonly buffer: BlockBuffer
+  readonly memory: VectorMemory
 }
 
 /** In a file. */
 export class FileVectors implements RowVectors {
   readonly bytesOnDisk: number
-  readonly bytesInMemory: number
   readonly #fd: number
   readonly #name: string
   readonly #shape: VectorShape
-  readonly #buffer: BlockBuffer
+  readonly #memory: VectorMemory
+  /** All rows, of which those read are there; undefined if there was no room for them. */
+  #resident: Float32Array<ArrayBuffer> | undefined
   /** The rows that were read, and found right, since the opening. */
   readonly #verified: Uint32Array
 
   /** CORRUPTION if the file is missing or has another length. */
-  constructor({ path, name, buffer }: VectorsFile, shape: VectorShape) {
+  constructor({ path, name, memory }: VectorsFile, shape: VectorShape) {
     this.#shape = shape
     this.#name = name
-    this.#buffer = buffer
+    this.#memory = memory
     this.#fd = openFile(path, name)
     this.bytesOnDisk = shape.rowCount * shape.dimension * 4
     if (fstatSync(this.#fd).size !== this.bytesOnDisk) {
@@ -66,22 +93,50 @@ export class FileVectors implements RowVectors {
       throw damaged(`${name} has another length`)
     }
     this.#verified = new Uint32Array((shape.rowCount + 31) >>> 5)
-    this.bytesInMemory = this.#verified.byteLength
+  }
+
+  get bytesInMemory(): number {
+    return this.#verified.byteLength + (this.#resident?.byteLength ?? 0)
+  }
+
+  /** It becomes so when there is room: segments that were merged away give theirs back. */
+  get isResident(): boolean {
+    if (this.#resident === undefined && this.#memory.reserve(this.bytesOnDisk)) {
+      this.#resident = new Float32Array(this.bytesOnDisk / 4)
+      this.#verified.fill(0)
+    }
+    return this.#resident !== undefined
   }
 
   block(row: number, count: number): VectorBlock {
     const { dimension } = this.#shape
+    const resident = this.isResident ? this.#resident : undefined
+    const known = resident === undefined ? 0 : this.#verifiedFrom(row, count)
+    if (resident !== undefined && known > 0) {
+      this.#memory.hits += known
+      return { vectors: resident, at: row * dimension, rowCount: known }
+    }
     const rowCount = Math.min(count, Math.max(1, Math.floor(BLOCK_BYTES / (dimension * 4))))
-    const length = rowCount * dimension
-    const vectors = this.#buffer.atLeast(length)
-    const bytes = new Uint8Array(vectors.buffer, 0, length * 4)
+    this.#memory.misses += rowCount
+    const vectors = resident ?? this.#memory.bufferOf(rowCount * dimension)
+    const at = resident === undefined ? 0 : row * dimension
+    const bytes = new Uint8Array(vectors.buffer, at * 4, rowCount * dimension * 4)
     readExactly(this.#fd, bytes, row * dimension * 4, this.#name)
     this.#verify(bytes, row, rowCount)
-    return { vectors, at: 0, rowCount }
+    return { vectors, at, rowCount }
   }
 
   close(): void {
     closeSync(this.#fd)
+    if (this.#resident !== undefined) this.#memory.giveBack(this.bytesOnDisk)
+  }
+
+  /** How many rows from this one on were verified, up to a block of them. */
+  #verifiedFrom(row: number, count: number): number {
+    const end = row + Math.min(count, ROWS_KNOWN_MAX)
+    let at = row
+    while (at < end && ((this.#verified[at >>> 5] ?? 0) >>> (at & 31)) & 1) at += 1
+    return at - row
   }
 
   #verify(bytes: Uint8Array, first: number, rowCount: number): void {
@@ -101,6 +156,7 @@ export class FileVectors implements RowVectors {
 class MemoryVectors implements RowVectors {
   readonly bytesOnDisk = 0
   readonly bytesInMemory: number
+  readonly isResident = true
   readonly #dimension: number
   readonly #vectors: Float32Array
 

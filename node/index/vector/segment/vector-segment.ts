@@ -54,6 +54,10 @@ export class VectorSegment implements DocumentRows {
     return bytesInMemory + this.#table.byteLength + (this.graph?.graph.bytesInMemory ?? 0)
   }
 
+  get isResident(): boolean {
+    return this.#vectors.isResident
+  }
+
   /** Adds a reader. */
   retain(): void {
     this.#holders += 1

@@ -3,12 +3,12 @@ import { ManualClock } from '../../../../../lib/clock.ts'
 import { buildNodeModels } from '../../../../../node/coordinator/query/node-models.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 
-const { renderDocument } = buildNodeModels(new ManualClock())
+const models = buildNodeModels(new ManualClock())
 const signal = new AbortController().signal
 const json = Buffer.from('{"title":"Sea","tags":["a","b"],"image":"http://x/y.png"}')
 
 const rendered = async (template: string | undefined): Promise<string | undefined> =>
-  renderDocument?.({ key: 'book/1', json, template }, signal)
+  models.renderDocument?.({ key: 'book/1', json, template }, signal)
 
 describe('the models of a node', () => {
   it('render documents in the compact notation, or by a template', async () => {

@@ -23,6 +23,8 @@ const options: PageFetchOptions = {
 const pageOf = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ key: Buffer.from(`k${i}`), score: 1, sortValues: [] }))
 
+const huge = async (): Promise<readonly string[]> => ['x'.repeat(PAGE_BYTES_MAX)]
+
 describe('the documents of a page', () => {
   it('are the stored bytes', async () => {
     const [hit] = await fetchPage(options, pageOf(1))
@@ -47,6 +49,29 @@ describe('the documents of a page', () => {
 
     expect(error).to.include({ code: 'INVALID_ARGUMENT' })
     expect(String(error)).to.match(/limit: .* more than 64 MiB; ask for fewer hits/)
+  })
+
+  it('get what indexes keep of them behind their other members, which counts as well', async () => {
+    const request = { ...options.request, projection: parseProjection(['n']) }
+    const asked: number[] = []
+    const read = async (keys: readonly Buffer[]): Promise<readonly string[]> => {
+      asked.push(keys.length)
+      return keys.map((key) => (key.length === 2 ? `{"_embeddings":"${key.toString()}"}` : '{}'))
+    }
+
+    const hits = await fetchPage(
+      { ...options, request, special: { hasBody: true, read } },
+      pageOf(100),
+    )
+    const bare = await fetchPage({ ...options, special: { hasBody: false, read } }, pageOf(1))
+    const special = { hasBody: false, read: huge }
+    const error = await errorOf(() => fetchPage({ ...options, special }, pageOf(1)))
+
+    const sources = hits.map(({ _source: source }) => source.toString())
+    expect(sources.slice(9, 11)).to.deep.equal(['{"n":1,"_embeddings":"k9"}', '{"n":1}'])
+    expect(asked).to.deep.equal([64, 36, 1])
+    expect(String(bare[0]?.['_source'])).to.equal('{"_embeddings":"k0"}')
+    expect(String(error)).to.include('limit: the documents of this page')
   })
 
   it('count with the bytes that a projection leaves', async () => {

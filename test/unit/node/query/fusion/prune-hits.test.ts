@@ -13,8 +13,9 @@ const NONE: Pruner = {
 }
 const left = (scores: readonly number[], pruner: Partial<Pruner>): readonly number[] =>
   pruneHits(
-    scores.map((score) => ({ score, indexCount: 1 })),
+    scores.map((score) => ({ score })),
     { ...NONE, ...pruner },
+    () => 1,
   ).map(({ score }) => score)
 
 describe('pruneHits', () => {
@@ -49,7 +50,9 @@ describe('pruneHits', () => {
     ]
     const pruner = { ...NONE, isMultiIndex: true, minRatio: 0.5 }
 
-    expect(pruneHits(hits, pruner).map(({ score }) => score)).to.deep.equal([4, 2])
+    expect(
+      pruneHits(hits, pruner, ({ indexCount }) => indexCount).map(({ score }) => score),
+    ).to.deep.equal([4, 2])
   })
 
   it('cuts the hits at the first wide gap', () => {

@@ -1,0 +1,41 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { DocumentRows } from '../segment/document-rows.ts'
+
+/** Reads rows in ascending order, several at once. */
+export class RowReader {
+  vectors: Float32Array = new Float32Array(0)
+  readonly #rows: DocumentRows
+  readonly #dimension: number
+  readonly #isDense: boolean
+  #at = 0
+  #from = 0
+  #end = 0
+
+  constructor(
+    rows: DocumentRows,
+    { dimension, isDense }: { readonly dimension: number; readonly isDense: boolean },
+  ) {
+    this.#rows = rows
+    this.#dimension = dimension
+    this.#isDense = isDense
+  }
+
+  /** Where the row begins in `vectors`. The rows up to `end` are wanted next. */
+  seek(row: number, end: number): number {
+    if (row >= this.#end || row < this.#from) {
+      const count = (this.#isDense ? this.#rows.rowCount : end) - row
+      const { vectors, at, rowCount } = this.#rows.block(row, count)
+      this.vectors = vectors
+      this.#at = at
+      this.#from = row
+      this.#end = row + rowCount
+    }
+    return this.#at + (row - this.#from) * this.#dimension
+  }
+
+  /** Others may read into the same memory meanwhile. */
+  *pause(): Sliced<void> {
+    this.#end = 0
+    yield
+  }
+}

@@ -1,0 +1,122 @@
+// One process that reads documents, one after the other.
+//
+//   fork ──► idle ──job──► reading ──answer──► idle
+//              │               └─late, exit──► ended
+//              └──────end───────────────────► ended
+
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { boundedNode, inheritedEnvironment } from '../../lib/bounded-node.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Env } from '../../lib/env.ts'
+import { unlessAborted } from '../../lib/unless-aborted.ts'
+import type { DocumentJob, DocumentReading } from './document-protocol.ts'
+
+const ENTRY = path.join(import.meta.dirname, 'document-worker.ts')
+const PROJECT = path.resolve(import.meta.dirname, '../..')
+const MIB = 1024 * 1024
+const MEMORY_BYTES_MAX = 1536 * MIB
+const HEAP_MIB_MAX = 768
+/** The process may read the project, where its parsers and their fonts are, and may do nothing else. */
+const PERMISSIONS = ['--permission', `--allow-fs-read=${PROJECT}`, '--allow-addons']
+const CHUNK_BYTES = 256 * 1024
+
+/** The time for one document, and what the process inherits. */
+export interface DocumentProcessOptions {
+  readonly clock: Clock
+  readonly environment: Env
+  readonly timeoutMs: number
+}
+
+/** A job without its length, which is that of the bytes. */
+export type DocumentRequest =
+  | Omit<Extract<DocumentJob, { kind: 'pdf' }>, 'length'>
+  | Omit<Extract<DocumentJob, { kind: 'html' }>, 'length'>
+
+/** Reads one document at a time. Once a document was refused for its time or memory, it has ended. */
+export class DocumentProcess {
+  readonly #options: DocumentProcessOptions
+  readonly #child: ChildProcess
+  readonly #ended: Promise<unknown>
+  #hasEnded = false
+
+  constructor(options: DocumentProcessOptions) {
+    this.#options = options
+    this.#child = fork(ENTRY, [], {
+      env: inheritedEnvironment(options.environment),
+      ...boundedNode({
+        memoryBytesMax: MEMORY_BYTES_MAX,
+        heapMibMax: HEAP_MIB_MAX,
+        nodeArguments: PERMISSIONS,
+      }),
+      serialization: 'advanced',
+      stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
+      detached: true, // Ctrl-C in a terminal goes to the whole group
+    })
+    this.#child.stdin?.on('error', () => undefined) // it ended, which its exit says
+    this.#child.on('error', () => (this.#hasEnded = true))
+    this.#ended = once(this.#child, 'exit').finally(() => (this.#hasEnded = true))
+    this.#ended.catch(() => undefined)
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** The reading. Refused if the process ends or is too slow. Rejects with the signal's reason. */
+  async read(
+    bytes: Buffer,
+    request: DocumentRequest,
+    signal: AbortSignal,
+  ): Promise<DocumentReading> {
+    const { clock, timeoutMs } = this.#options
+    const over = new AbortController()
+    const settled = { signal: over.signal }
+    const answer = once(this.#child, 'message', settled).then(([found]: DocumentReading[]) => found)
+    const outcome = Promise.race([
+      answer,
+      clock.sleep(timeoutMs, over.signal).then(() => tooMuch(`${timeoutMs} ms`)),
+      this.#ended.then(() => tooMuch(`the memory of its reader, ${MEMORY_BYTES_MAX / MIB} MiB`)),
+    ])
+    let hasAnswered = false
+    answer.then(
+      () => (hasAnswered = true),
+      () => undefined, // another outcome came first
+    )
+    try {
+      this.#child.send({ ...request, length: bytes.length }, () => undefined)
+      void this.#sendBytes(bytes)
+      return (await unlessAborted(outcome, signal)) ?? refused('its reader gave no answer')
+    } finally {
+      over.abort()
+      if (!hasAnswered) this.end() // it may still work on the document
+    }
+  }
+
+  end(): void {
+    this.#hasEnded = true
+    this.#child.kill('SIGKILL')
+  }
+
+  async close(): Promise<void> {
+    this.end()
+    await this.#ended.catch(() => undefined)
+  }
+
+  async #sendBytes(bytes: Buffer): Promise<void> {
+    for (let from = 0; from < bytes.length && !this.#hasEnded; from += CHUNK_BYTES) {
+      const chunk = bytes.subarray(from, from + CHUNK_BYTES)
+      await new Promise((resolve) => this.#child.stdin?.write(chunk, resolve))
+    }
+  }
+}
+
+function tooMuch(limit: string): DocumentReading {
+  return refused(`reading it takes more than ${limit}`)
+}
+
+function refused(why: string): DocumentReading {
+  return { kind: 'refused', why }
+}

@@ -1,0 +1,45 @@
+// The entry of the process that reads documents of strangers: parsers of PDF and HTML work in one go, for
+// as long as a document makes them, and draw with native code.
+
+import { messageOf } from '../../lib/errors.ts'
+import type { DocumentJob, DocumentReading } from './document-protocol.ts'
+import { readHtml } from './read-html.ts'
+import { readPdf } from './read-pdf.ts'
+
+const REASON_CHARS_MAX = 200
+
+let job: DocumentJob | undefined
+let bytes = Buffer.alloc(0)
+let filled = 0
+
+process.on('message', (next: DocumentJob) => {
+  job = next
+  bytes = Buffer.allocUnsafeSlow(next.length)
+  filled = 0
+  process.stdin.resume()
+})
+process.on('disconnect', () => process.exit())
+process.stdin.on('data', (chunk: Buffer) => {
+  filled += chunk.copy(bytes, filled)
+  if (job === undefined || filled < job.length) return
+  const [read, content] = [job, bytes]
+  job = undefined
+  // The next job and its bytes come on two channels: bytes may be here before their job.
+  process.stdin.pause()
+  void answer(read, content)
+})
+process.stdin.pause()
+
+async function answer(read: DocumentJob, content: Buffer): Promise<void> {
+  process.send?.(await readingOf(read, content))
+}
+
+async function readingOf(read: DocumentJob, content: Buffer): Promise<DocumentReading> {
+  try {
+    return read.kind === 'pdf'
+      ? await readPdf(new Uint8Array(content.buffer, 0, content.length), read)
+      : readHtml(content, read)
+  } catch (error) {
+    return { kind: 'refused', why: messageOf(error).slice(0, REASON_CHARS_MAX) }
+  }
+}

@@ -1,0 +1,158 @@
+// The way to a provider for one call: its URL, its key, and what must not be shown of them.
+
+import type { Env } from '../../../lib/env.ts'
+import { isServiceError, messageOf } from '../../../lib/errors.ts'
+import { checkUrlText, isPlaceName } from '../config/parse-common.ts'
+import type { EndpointConfig } from '../config/provider-config.ts'
+import { PROVIDERS } from '../config/provider-table.ts'
+import type { ProviderName } from '../config/provider-table.ts'
+import { refused, unavailable } from '../contract/provider-error.ts'
+import { hasReferences, parseReferences } from '../config/references.ts'
+import { ResolvedTexts } from './resolved-texts.ts'
+import type { SecretSource } from './secret-source.ts'
+import { permitOf } from './url-rules.ts'
+import type { AddressRule, UrlOrigin, UrlRules } from './url-rules.ts'
+
+/** The surroundings of a node, as far as providers see them. */
+export interface ProviderSurroundings {
+  readonly env: Env
+  readonly secrets: SecretSource
+  readonly rules: UrlRules
+}
+
+/** Where one call goes. */
+export interface ResolvedEndpoint {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly addresses: AddressRule
+  readonly apiKey: string | undefined
+  /** Whether what identifies the node may be sent there (UR2). */
+  readonly maySendSecrets: boolean
+  /** Must be applied to every message about the call. */
+  readonly redact: (message: string) => string
+}
+
+/** The one who asks, for messages, and its URL if its location decides. */
+export interface EndpointQuestion {
+  readonly name: string
+  readonly provider: ProviderName
+  readonly config: EndpointConfig
+  /** The provider's own URL, if the table has none. */
+  readonly ownUrl?: string
+}
+
+/** Resolves configurations at each use. */
+export class ProviderAccess {
+  readonly #around: ProviderSurroundings
+
+  constructor(around: ProviderSurroundings) {
+    this.#around = around
+  }
+
+  /** Rejects with a ProviderError that names what cannot be resolved, or where a key must not go. */
+  async endpoint({ name, provider, config, ownUrl }: EndpointQuestion): Promise<ResolvedEndpoint> {
+    const row = PROVIDERS[provider]
+    const own = row.url ?? ownUrl
+    const texts = this.texts()
+    try {
+      const { url, origin } = await this.#urlOf(config, { provider, own, texts })
+      const permit = permitOf({ url, origin, place: row.place, own }, this.#around.rules)
+      const { apiKey, isOurs } = await this.#keyOf(config, provider, texts)
+      if (!permit.mayBePlain && url.protocol === 'http:') {
+        throw refused(
+          `url: ${url.host} must be reached by https:, or named in the node's provider hosts`,
+        )
+      }
+      if (isOurs && !permit.maySendSecrets) {
+        throw refused(
+          `api_key: variables and secrets of the node are sent only to the provider's own host; ` +
+            `name ${url.host} in the node's provider hosts, or write the key itself`,
+        )
+      }
+      const { addresses, maySendSecrets } = permit
+      const redact = (message: string): string => texts.redact(message)
+      return { url: url.href.replace(/\/$/, ''), addresses, apiKey, maySendSecrets, redact }
+    } catch (error) {
+      throw named(error, name, texts)
+    }
+  }
+
+  /** Resolves `project_id`, `location` or `region`. Undefined stays undefined. */
+  async placeName(
+    text: string | undefined,
+    kind: 'project_id' | 'location' | 'region',
+    name: string,
+  ): Promise<string | undefined> {
+    if (text === undefined) return undefined
+    const texts = this.texts()
+    try {
+      const found = await texts.resolve(text, kind)
+      if (isPlaceName(kind, found)) return found
+      throw refused(`${kind}: what ${text} stands for is not the form of one`)
+    } catch (error) {
+      throw named(error, name, texts)
+    }
+  }
+
+  /** A variable of the node's environment; undefined if it is not set. */
+  variable(name: string): string | undefined {
+    return this.texts().variable(name)
+  }
+
+  texts(): ResolvedTexts {
+    return new ResolvedTexts(this.#around)
+  }
+
+  async #urlOf(
+    { url }: EndpointConfig,
+    found: {
+      readonly provider: ProviderName
+      readonly own: string | undefined
+      readonly texts: ResolvedTexts
+    },
+  ): Promise<{ readonly url: URL; readonly origin: UrlOrigin }> {
+    const { provider, own, texts } = found
+    if (url !== undefined) {
+      const resolved = checkUrlText(await texts.resolve(url, 'url'), 'url')
+      if (hasReferences(parseReferences(url, 'url'))) texts.hide(resolved.host)
+      return { url: resolved, origin: 'configuration' }
+    }
+    const { urlVariable } = PROVIDERS[provider]
+    const text = urlVariable === undefined ? undefined : this.variable(urlVariable)
+    if (urlVariable !== undefined && text !== undefined) {
+      return { url: checkUrlText(withScheme(text), urlVariable), origin: 'operator' }
+    }
+    if (own === undefined) throw refused('url is required')
+    return { url: new URL(own), origin: 'default' }
+  }
+
+  /** `isOurs`: the key is the node's own, because a variable or a reference holds it. */
+  async #keyOf(
+    { apiKey }: EndpointConfig,
+    provider: ProviderName,
+    texts: ResolvedTexts,
+  ): Promise<{ readonly apiKey: string | undefined; readonly isOurs: boolean }> {
+    const { keyVariable } = PROVIDERS[provider]
+    const fallback = keyVariable === undefined ? undefined : texts.variable(keyVariable)
+    const key = apiKey === undefined ? fallback : await texts.resolve(apiKey, 'api_key')
+    if (key === undefined) return { apiKey: undefined, isOurs: false }
+    texts.hide(key)
+    if (!KEY.test(key)) throw refused('api_key: a key has visible characters of ASCII only')
+    const isOurs = apiKey === undefined || hasReferences(parseReferences(apiKey, 'api_key'))
+    return { apiKey: key, isOurs }
+  }
+}
+
+/** What a header can carry. */
+const KEY = /^[\x21-\x7e]+$/
+
+/** OLLAMA_HOST is often written without a scheme. */
+function withScheme(text: string): string {
+  return /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`
+}
+
+function named(error: unknown, name: string, texts: ResolvedTexts): Error {
+  const message = `${name}: ${texts.redact(messageOf(error))}`
+  const isRefusal = isServiceError(error) && error.code === 'INVALID_ARGUMENT'
+  return isRefusal ? refused(message) : unavailable(message)
+}

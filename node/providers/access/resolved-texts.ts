@@ -1,0 +1,78 @@
+import type { Env } from '../../../lib/env.ts'
+import { parseReferences, referenceText } from '../config/references.ts'
+import type { TextPiece } from '../config/references.ts'
+import { unavailable } from '../contract/provider-error.ts'
+import type { SecretSource } from './secret-source.ts'
+
+/** The environment and the secrets of the node. */
+export interface ReferenceSources {
+  readonly env: Env
+  readonly secrets: SecretSource
+}
+
+/** Shorter ones would make a message unreadable, and protect nothing. */
+const REDACTED_CHARS_MIN = 4
+const REDACTED = '[secret]'
+
+/**
+ * The texts of one call, resolved. It remembers what must not be shown: everything that came from a
+ * reference, and every key.
+ */
+export class ResolvedTexts {
+  readonly #sources: ReferenceSources
+  readonly #hidden = new Set<string>()
+
+  constructor(sources: ReferenceSources) {
+    this.#sources = sources
+  }
+
+  /** The text without references. Rejects with the reference's name if one leads to nothing. */
+  async resolve(text: string, where: string): Promise<string> {
+    const parts: string[] = []
+    for (const piece of parseReferences(text, where)) {
+      parts.push(await this.#resolvePiece(piece, where))
+    }
+    return parts.join('')
+  }
+
+  /** A variable that stands in for an absent field; undefined if it is not set. */
+  variable(name: string): string | undefined {
+    const value = this.#sources.env[name]
+    return value === '' ? undefined : value
+  }
+
+  /** Keeps a text out of messages. */
+  hide(text: string): void {
+    if (text.length >= REDACTED_CHARS_MIN) this.#hidden.add(text)
+  }
+
+  /** The message without what is hidden, also where it is encoded for a URL or in JSON. */
+  redact(message: string): string {
+    let shown = message
+    for (const hidden of [...this.#hidden].toSorted((a, b) => b.length - a.length)) {
+      for (const form of [
+        hidden,
+        encodeURIComponent(hidden),
+        JSON.stringify(hidden).slice(1, -1),
+      ]) {
+        shown = shown.replaceAll(form, REDACTED)
+      }
+    }
+    return shown
+  }
+
+  async #resolvePiece(piece: TextPiece, where: string): Promise<string> {
+    if (piece.kind === 'literal') return piece.text
+    const value =
+      piece.kind === 'secret'
+        ? await this.#sources.secrets.find(piece.name)
+        : this.#sources.env[piece.name]
+    if (value === undefined || value === '') {
+      const remedy =
+        piece.kind === 'secret' ? 'add the secret to the node' : "set it in the node's environment"
+      throw unavailable(`${where}: ${referenceText(piece)} has no value; ${remedy}`)
+    }
+    this.hide(value)
+    return value
+  }
+}

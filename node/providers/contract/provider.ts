@@ -1,0 +1,95 @@
+// What the store asks of models elsewhere: vectors, texts about media, scores and chunks. Each interface has
+// one implementation, over the wire protocols of wire/, and conformance tests for all of them.
+
+/** A part of what is embedded or shown to a model. `dataUri` is `data:<media type>;base64,<data>`. */
+export type EmbedPart =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'image'; readonly dataUri: string }
+
+/** What a vector is for. Some models embed questions and documents differently. */
+export type EmbedUse = 'document' | 'query'
+
+/** The conditions of one call. */
+export interface EmbedOptions {
+  /** Rejects the call with its reason, and ends its requests. */
+  readonly signal: AbortSignal
+  readonly use: EmbedUse
+}
+
+/**
+ * A model that makes dense vectors.
+ *
+ * Contract, checked for every provider by test/conformance/embedder.ts:
+ * - `embed` resolves to one vector for each item, in their order. All numbers are finite, and all vectors
+ *   of one embedder's life have one dimension. An empty list of items needs no request.
+ * - An item is all of its parts together, at least one. Parts of images are refused unless `acceptsImages`.
+ * - Every failure but the signal's reason is a `ProviderError`. Its message names the model and what was
+ *   wrong, and holds no secret. A failed call has no other effect, and may be made again.
+ * - `embed` retries nothing. It waits for its turn (`ProviderPace`), with `use: 'query'` for at most a second.
+ * - After `close`, calls that run and all later ones reject with UNAVAILABLE.
+ */
+export interface Embedder {
+  /** Provider and model, for messages. */
+  readonly name: string
+  readonly acceptsImages: boolean
+  embed(
+    items: readonly (readonly EmbedPart[])[],
+    options: EmbedOptions,
+  ): Promise<readonly Float32Array[]>
+  close(): Promise<void>
+}
+
+/** The weights of some terms; `terms` ascend, and none occurs twice. Weights are finite and above 0. */
+export interface SparseVector {
+  readonly terms: Uint32Array
+  readonly weights: Float32Array
+}
+
+/** A model that makes sparse vectors. The contract is the one of `Embedder`, but for dimensions. */
+export interface SparseEmbedder {
+  readonly name: string
+  embedSparse(texts: readonly string[], options: EmbedOptions): Promise<readonly SparseVector[]>
+  close(): Promise<void>
+}
+
+/** A model that continues a prompt, such as one that describes images. */
+export interface Generator {
+  readonly name: string
+  readonly acceptsImages: boolean
+  /**
+   * The text that the model answers to the parts as one message of a user. Rejects as `Embedder.embed`
+   * does, also if the model answers no text.
+   */
+  generate(parts: readonly EmbedPart[], options: { readonly signal: AbortSignal }): Promise<string>
+  close(): Promise<void>
+}
+
+/** A model that judges documents by a query. */
+export interface Reranker {
+  readonly name: string
+  /**
+   * One score for each document, in order; larger is better, and scores of different calls compare only
+   * if the model makes them so. Rejects as `Embedder.embed` does.
+   */
+  rerank(
+    query: string,
+    documents: readonly string[],
+    options: { readonly signal: AbortSignal },
+  ): Promise<readonly number[]>
+  close(): Promise<void>
+}
+
+/** A part of a text. `start` and `end` are offsets in it, in UTF-16 code units. */
+export interface TextChunk {
+  readonly text: string
+  readonly start: number
+  readonly end: number
+}
+
+/** A model or a rule that cuts texts. Chunks are in order and may overlap. */
+export interface Chunker {
+  readonly name: string
+  /** Rejects as `Embedder.embed` does. */
+  chunk(text: string, options: { readonly signal: AbortSignal }): Promise<readonly TextChunk[]>
+  close(): Promise<void>
+}
