@@ -26,8 +26,6 @@ import { queryTable } from './query/query-table.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { scanLines } from './scan-lines.ts'
 import { SpecialFields } from './special/special-fields.ts'
-import { hitsWithSpecial } from './special/special-hits.ts'
-import { splitProjection } from './special/special-selection.ts'
 import { staleTable } from './query/stale-table.ts'
 import type { Aged, StaleReads } from './shards/stale-reads.ts'
 import type {
@@ -287,20 +285,6 @@ export class SwarmStore implements StoreService {
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
-    // Bodies have no special members, so that the projection as it is leaves the same of them.
-    const found = await this.#queryBodies(table, request, options)
-    const special = request.projection && splitProjection(request.projection).special
-    if (special === undefined) return found
-    const { signal, memory } = options
-    const fields = this.#specialOf(table, signal)(special)
-    return { ...found, hits: await hitsWithSpecial(found.hits, fields, memory) }
-  }
-
-  async #queryBodies(
-    table: OpenTable,
-    request: QueryRequest,
-    options: QueryOptions,
-  ): Promise<QueryResult> {
     const { shards } = table
     const queried = queriedTable(table, (projection, wanted) =>
       this.#specialOf(table, wanted)(projection),
