@@ -196,7 +196,9 @@ class Comparison {
   /** `row` is the document that the table holds under the record's key. */
   *#upsert(record: Insert, row: ScanRow | undefined): Sliced<void> {
     const { difference } = this
-    if (this.#meter.spend(ROW_COST_BYTES + record.json.length)) yield
+    const { json, embeddings } = record
+    const bytes = ROW_COST_BYTES + json.length + (embeddings?.length ?? 0)
+    if (this.#meter.spend(bytes)) yield
     try {
       // Both are checked, whatever the one says.
       const hasSameVectors = yield* this.#embeddings.isSame(record, row)

@@ -38,20 +38,25 @@ export async function* scanLines(
   const wanted = wantedOf(request)
   const special = wanted.special && options.special(wanted.special)
   let left = request.limit ?? Infinity
-  let lines = ''
   for await (const page of pages) {
     const found = await linesOf(page, wanted, { clock: options.clock, limit: left })
     left -= found.length
-    for (const { text } of special === undefined ? found : await completed(found, special)) {
-      lines += text
-      if (lines.length < LINES_LENGTH) continue
-      yield Buffer.from(lines)
-      lines = ''
+    for await (const run of special === undefined ? [found] : completed(found, special)) {
+      yield* piecesOf(run)
     }
-    if (lines !== '') yield Buffer.from(lines)
-    lines = ''
     if (left === 0) return
   }
+}
+
+function* piecesOf(lines: readonly Line[]): Generator<Buffer> {
+  let piece = ''
+  for (const { text } of lines) {
+    piece += text
+    if (piece.length < LINES_LENGTH) continue
+    yield Buffer.from(piece)
+    piece = ''
+  }
+  if (piece !== '') yield Buffer.from(piece)
 }
 
 /** A line of the answer, and its document. */
@@ -78,15 +83,16 @@ async function linesOf(
   return lines
 }
 
-/** The same lines with the special members of their documents, which are read for several at once. */
-async function completed(lines: readonly Line[], special: SpecialFields): Promise<readonly Line[]> {
-  const done: Line[] = []
+/** The same lines with the special members of their documents, in runs: vectors are long. */
+async function* completed(
+  lines: readonly Line[],
+  special: SpecialFields,
+): AsyncGenerator<readonly Line[], void> {
   for (let first = 0; first < lines.length; first += SPECIAL_KEYS_MAX) {
     const some = lines.slice(first, first + SPECIAL_KEYS_MAX)
     const members = await special.read(some.map(({ key }) => key))
-    done.push(...some.map(({ key, text }, at) => ({ key, text: withMembers(text, members[at]) })))
+    yield some.map(({ key, text }, at) => ({ key, text: withMembers(text, members[at]) }))
   }
-  return done
 }
 
 interface Wanted extends Pick<ScanRequest, 'filter' | 'projection'> {

@@ -89,6 +89,7 @@ describe('vectors that clients write', () => {
         title: 'Sea charts',
         _embeddings: { vec: [3, 2, 1] },
       })
+    expect(text.split('"_embeddings"'), 'named once').to.have.length(2)
     await until(async () => (await indexed(client)) === 2)
     await client.batch('books', { inserts: { a: { _embeddings: { vec: null } } }, deletes: ['z'] })
     await until(async () => (await indexed(client)) === 0)

@@ -9,7 +9,7 @@ import type { FoundArtifacts, Shard } from '../../shard/shard.ts'
 import { specialText } from './special-text.ts'
 
 /** Documents that are asked for at once: their members are in memory together. */
-export const SPECIAL_KEYS_MAX = 64
+export const SPECIAL_KEYS_MAX = 16
 
 /** The table whose documents are asked for. */
 export interface SpecialTable {

@@ -54,6 +54,11 @@ export function* intervalOf({ tableId, ops, checks }: TransactionPart): Sliced<K
   return { tableId, first: must(first, 'a part has a key'), last: must(last, 'a part has a key') }
 }
 
+/** What is read of a document: its body, and its vectors. */
+function bytesOf({ json, embeddings }: Insert): number {
+  return json.length + (embeddings?.length ?? 0)
+}
+
 /** The keys of a request that are deleted and then inserted, where that matters: their vectors go. */
 function renewedKeys(
   { embeddings }: OpenTable,
@@ -140,7 +145,7 @@ export class PartCollector {
     const renewed = renewedKeys(table, writes)
     for (const insert of writes.inserts) {
       this.addOp(table, yield* insertOp(table, insert, renewed))
-      if (meter.spend(1 + insert.json.length / BYTES_PER_OP)) yield
+      if (meter.spend(1 + bytesOf(insert) / BYTES_PER_OP)) yield
     }
     for (const transform of writes.transforms) {
       this.addOp(table, { kind: 'transform', key: transform.key, transform })

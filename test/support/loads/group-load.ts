@@ -4,12 +4,13 @@
 import { expect } from 'chai'
 import { StepHistory } from './history.ts'
 import type { Step } from './history.ts'
-import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
+import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES, vectorOf } from './load.ts'
 import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from '../servers/store-client.ts'
 
 const SPREAD = 'spread'
 const OTHER = 'other'
+const VECTORS = { type: 'embeddings', external: true, dimension: 2 }
 const GROUPS = 6
 const WRITERS = 3
 const DELETE_EVERY = 5
@@ -22,7 +23,7 @@ interface Group {
 
 export class GroupLoad implements Load {
   readonly tables: readonly IndexedTable[] = [
-    { table: SPREAD, field: 'n' },
+    { table: SPREAD, field: 'n', hasVectors: true },
     { table: OTHER, field: 'n' },
   ]
   readonly clients: readonly ClientStep[]
@@ -43,7 +44,7 @@ export class GroupLoad implements Load {
   }
 
   async prepare(store: StoreClient): Promise<void> {
-    await store.createTable(SPREAD, FOUR_SHARDS)
+    await store.createTable(SPREAD, { ...FOUR_SHARDS, indexes: { vec: VECTORS } })
     await store.createTable(OTHER, {})
   }
 
@@ -57,12 +58,12 @@ export class GroupLoad implements Load {
     const keys = keysOf(history)
     if (isWide) {
       const tables = {
-        [SPREAD]: operationsOf(step, keys),
+        [SPREAD]: withVectors(step, keys),
         [OTHER]: operationsOf(step, [history.name]),
       }
       await store.succeed('POST', '/api/v1/batch', { tables })
     } else {
-      await store.batch(SPREAD, operationsOf(step, keys))
+      await store.batch(SPREAD, withVectors(step, keys))
     }
     history.acknowledge(step)
     this.#context.tally.add()
@@ -101,6 +102,14 @@ export class GroupLoad implements Load {
 
 function keysOf({ name }: StepHistory): readonly string[] {
   return SHARD_PREFIXES.map((prefix) => `${prefix}/${name}`)
+}
+
+/** The vector of a document shows the number of its last write, as the document does. */
+function withVectors(step: Step, keys: readonly string[]): unknown {
+  const { number, deletes } = step
+  if (deletes) return operationsOf(step, keys)
+  const document = { n: number, _embeddings: { vec: vectorOf(number) } }
+  return { inserts: Object.fromEntries(keys.map((key) => [key, document])) }
 }
 
 function operationsOf({ number, deletes }: Step, keys: readonly string[]): unknown {

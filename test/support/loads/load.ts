@@ -11,6 +11,8 @@ export interface IndexedTable {
   readonly field: string
   /** Whether documents vanish by themselves. */
   readonly expires?: boolean
+  /** Whether the indexes of type embeddings have for each document the vector `vectorOf` its number. */
+  readonly hasVectors?: boolean
   /** A query for a word that the documents with this number have, and no others. */
   readonly wordOf?: (value: unknown) => unknown
 }
@@ -39,6 +41,11 @@ export interface Load {
   prepare(store: StoreClient): Promise<void>
   readonly clients: readonly ClientStep[]
   check(store: StoreClient): Promise<void>
+}
+
+/** How documents with vectors are written: the number is the distance from [0, 1], squared. */
+export function vectorOf(number: number): readonly [number, number] {
+  return [number, 1]
 }
 
 /** First characters of keys, one on each shard of a table made with `FOUR_SHARDS`. */

@@ -1,10 +1,10 @@
-// What each text index of a table finds, against a scan of the table: key by key, by values that
+// What each index of a table finds, against a scan of the table: key by key, by values that
 // change with every write, so that an entry of an earlier document shows.
 
 import { expect } from 'chai'
 import { must } from '../../../lib/assert.ts'
 import { systemClock } from '../../../lib/clock.ts'
-import { countTo, SHARD_PREFIXES, type IndexedTable } from '../loads/load.ts'
+import { countTo, SHARD_PREFIXES, vectorOf, type IndexedTable } from '../loads/load.ts'
 import type { StoreClient } from '../servers/store-client.ts'
 
 const COMPLETE_DEADLINE_MS = 120_000
@@ -17,6 +17,7 @@ const ABSENT = '~absent'
 
 interface Hit {
   readonly _id: string
+  readonly _index_scores?: Readonly<Record<string, number>>
   readonly _sort: readonly string[]
 }
 
@@ -26,7 +27,7 @@ interface Hits {
 }
 
 interface Index {
-  readonly config: { readonly name: string }
+  readonly config: { readonly name: string; readonly type: string }
   readonly status: {
     readonly total_indexed: number
     readonly rebuilding: boolean
@@ -45,8 +46,33 @@ type Values = ReadonlyMap<string, unknown>
 /** Called while nobody writes. */
 export async function expectIndexAgrees(store: StoreClient, indexed: IndexedTable): Promise<void> {
   for (const { config, status } of await caughtUp(store, indexed.table)) {
-    await expectAgrees(store, { ...indexed, index: config.name }, status.total_indexed)
+    const index = config.name
+    if (config.type === 'full_text') {
+      await expectAgrees(store, { ...indexed, index }, status.total_indexed)
+    } else {
+      await expectVectors(store, { ...indexed, index }, status.total_indexed)
+    }
   }
+}
+
+/** The index has a vector for each document, and no other, and so has the document. */
+async function expectVectors(store: StoreClient, indexed: Indexed, total: number): Promise<void> {
+  const { table, index, field } = indexed
+  expect(indexed.hasVectors, `${table} has vectors`).to.equal(true)
+  const lines = await store.scan(table, { fields: [field, '_embeddings'] })
+  for (const { key, [field]: number, _embeddings: vectors } of lines) {
+    const expected = { [index]: vectorOf(Number(number)) }
+    expect(vectors, `${table}, vectors of ${key}`).to.deep.equal(expected)
+  }
+  const { hits } = await query(store, table, {
+    embeddings: { [index]: vectorOf(0) },
+    limit: HITS_PER_PAGE,
+    search_effort: 1,
+  })
+  const distances = hits.map(({ _id: id, _index_scores: scores }) => [id, scores?.[index]] as const)
+  const expected = lines.map(({ key, [field]: number }) => [key, Number(number) ** 2] as const)
+  expect(new Map(distances), `${table}, ${index}`).to.deep.equal(new Map(expected))
+  expect(total, `${table}, documents of ${index}`).to.equal(lines.length)
 }
 
 async function expectAgrees(store: StoreClient, indexed: Indexed, total: number): Promise<void> {
