@@ -16,19 +16,23 @@ process.on('message', (next: DocumentJob) => {
   job = next
   bytes = Buffer.allocUnsafeSlow(next.length)
   filled = 0
-  process.stdin.resume()
+  if (!answerIfWhole()) process.stdin.resume()
 })
 process.on('disconnect', () => process.exit())
 process.stdin.on('data', (chunk: Buffer) => {
   filled += chunk.copy(bytes, filled)
-  if (job === undefined || filled < job.length) return
-  const [read, content] = [job, bytes]
-  job = undefined
   // The next job and its bytes come on two channels: bytes may be here before their job.
-  process.stdin.pause()
-  void answer(read, content)
+  if (answerIfWhole()) process.stdin.pause()
 })
 process.stdin.pause()
+
+function answerIfWhole(): boolean {
+  if (job === undefined || filled < job.length) return false
+  const [read, content] = [job, bytes]
+  job = undefined
+  void answer(read, content)
+  return true
+}
 
 async function answer(read: DocumentJob, content: Buffer): Promise<void> {
   process.send?.(await readingOf(read, content))
