@@ -23,6 +23,8 @@ const HEAP_MIB_MAX = 768
 /** The process may read the project, where its parsers and their fonts are, and may do nothing else. */
 const PERMISSIONS = ['--permission', `--allow-fs-read=${PROJECT}`, '--allow-addons']
 const CHUNK_BYTES = 256 * 1024
+/** A page has its text also without its article, so it is given up sooner. */
+const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000 } as const
 
 /** The time for one document, and what the process inherits. */
 export interface DocumentProcessOptions {
@@ -71,7 +73,8 @@ export class DocumentProcess {
     request: DocumentRequest,
     signal: AbortSignal,
   ): Promise<DocumentReading> {
-    const { clock, timeoutMs } = this.#options
+    const { clock } = this.#options
+    const timeoutMs = Math.min(this.#options.timeoutMs, TIMEOUT_MS_MAX[request.kind])
     const over = new AbortController()
     const settled = { signal: over.signal }
     const answer = once(this.#child, 'message', settled).then(([found]: DocumentReading[]) => found)

@@ -1,12 +1,16 @@
 // The entry of the process that reads documents of strangers: parsers of PDF and HTML work in one go, for
 // as long as a document makes them, and draw with native code.
 
+import { constants, setPriority } from 'node:os'
 import { messageOf } from '../../lib/errors.ts'
 import type { DocumentJob, DocumentReading } from './document-protocol.ts'
 import { readHtml } from './read-html.ts'
 import { readPdf } from './read-pdf.ts'
 
 const REASON_CHARS_MAX = 200
+
+// Searches and writes of the node come first.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 let job: DocumentJob | undefined
 let bytes = Buffer.alloc(0)

@@ -18,7 +18,7 @@ export interface MediaSettings extends DownloadLimits {
   readonly htmlBytesMax: number
   /** The most characters of a text: of a PDF, a page, or a text file. */
   readonly textLengthMax: number
-  /** The time for one PDF or page, once its reader has it. */
+  /** The time for one PDF or page, once its reader has it; a page has five seconds at most. */
   readonly documentTimeoutMs: number
   /** The bytes that all media together may hold, from their first byte until their results are used. */
   readonly heldBytesMax: number

@@ -106,6 +106,14 @@ describe('a template', () => {
     )
   })
 
+  it('takes numbers that no double carries for true, unless they are zero', () => {
+    const context = parseExact(
+      '{"a": 0.00000000000000000001, "b": 0.00000000000000000000, "c": 1e400}',
+    )
+
+    expect(textOf('{{#if a}}a{{/if}}{{#if b}}b{{/if}}{{#if c}}c{{/if}}', context)).to.equal('ac')
+  })
+
   it('makes texts and media in their order', () => {
     const context = { photo: 'https://example.org/a.png', paper: 'file:///a.pdf', none: null }
     const source =
@@ -294,6 +302,16 @@ describe('the limits of a rendering', () => {
       { list, a: `${long}a`, b: `${long}b` },
       'more than 1000000 steps',
     ],
+    'large objects that are compared again and again': [
+      '{{#each list}}{{#if (eq ../large ../larger)}}{{/if}}{{/each}}',
+      { list, large: objectOf(5000), larger: objectOf(5001) },
+      'more than 1000000 steps',
+    ],
+    'a number of a million digits that is compared': [
+      '{{#if (eq this.n 1)}}{{/if}}',
+      parseExact(`{"n": ${'1'.repeat(1_000_000)}}`),
+      'more than 1000000 steps',
+    ],
     'too many media': [
       '{{#each list}}{{media "a"}}{{/each}}',
       { list },
@@ -423,6 +441,10 @@ function usedHeapBytes(): number {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()
   return process.memoryUsage().heapUsed
+}
+
+function objectOf(members: number): JsonValue {
+  return Object.fromEntries(Array.from({ length: members }, (_, n) => [`m${n}`, n]))
 }
 
 function deep(levels: number): { [name: string]: JsonValue } {
