@@ -20,8 +20,16 @@ const PROJECT = path.resolve(import.meta.dirname, '../..')
 const MIB = 1024 * 1024
 const MEMORY_BYTES_MAX = 1536 * MIB
 const HEAP_MIB_MAX = 768
-/** The process may read the project, where its parsers and their fonts are, and may do nothing else. */
-const PERMISSIONS = ['--permission', `--allow-fs-read=${PROJECT}`, '--allow-addons']
+/**
+ * The process may read the sources and packages, where its parsers and their fonts are. It may write no
+ * file, and start no process and no thread.
+ */
+const READABLE = ['node', 'lib', 'node_modules', 'package.json']
+const PERMISSIONS = [
+  '--permission',
+  '--allow-addons',
+  ...READABLE.map((name) => `--allow-fs-read=${path.join(PROJECT, name)}`),
+]
 const CHUNK_BYTES = 256 * 1024
 /** A page has its text also without its article, so it is given up sooner. */
 const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000 } as const
