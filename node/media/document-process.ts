@@ -11,6 +11,7 @@ import path from 'node:path'
 import { boundedNode, inheritedEnvironment } from '../../lib/bounded-node.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Env } from '../../lib/env.ts'
+import { messageOf } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { DocumentJob, DocumentReading } from './document-protocol.ts'
 
@@ -19,9 +20,19 @@ const PROJECT = path.resolve(import.meta.dirname, '../..')
 const MIB = 1024 * 1024
 const MEMORY_BYTES_MAX = 1536 * MIB
 const HEAP_MIB_MAX = 768
-/** The process may read the project, where its parsers and their fonts are, and may do nothing else. */
-const PERMISSIONS = ['--permission', `--allow-fs-read=${PROJECT}`, '--allow-addons']
+/**
+ * The process may read the sources and packages, where its parsers and their fonts are. It may write no
+ * file, and start no process and no thread.
+ */
+const READABLE = ['node', 'lib', 'node_modules', 'package.json']
+const PERMISSIONS = [
+  '--permission',
+  '--allow-addons',
+  ...READABLE.map((name) => `--allow-fs-read=${path.join(PROJECT, name)}`),
+]
 const CHUNK_BYTES = 256 * 1024
+/** A page has its text also without its article, so it is given up sooner. */
+const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000 } as const
 
 /** The time for one document, and what the process inherits. */
 export interface DocumentProcessOptions {
@@ -39,7 +50,8 @@ export type DocumentRequest =
 export class DocumentProcess {
   readonly #options: DocumentProcessOptions
   readonly #child: ChildProcess
-  readonly #ended: Promise<unknown>
+  /** Resolves to what is answered to a document that was being read. */
+  readonly #ended: Promise<DocumentReading>
   #hasEnded = false
 
   constructor(options: DocumentProcessOptions) {
@@ -56,9 +68,7 @@ export class DocumentProcess {
       detached: true, // Ctrl-C in a terminal goes to the whole group
     })
     this.#child.stdin?.on('error', () => undefined) // it ended, which its exit says
-    this.#child.on('error', () => (this.#hasEnded = true))
-    this.#ended = once(this.#child, 'exit').finally(() => (this.#hasEnded = true))
-    this.#ended.catch(() => undefined)
+    this.#ended = this.#exit()
   }
 
   get hasEnded(): boolean {
@@ -71,14 +81,17 @@ export class DocumentProcess {
     request: DocumentRequest,
     signal: AbortSignal,
   ): Promise<DocumentReading> {
-    const { clock, timeoutMs } = this.#options
+    const { clock } = this.#options
+    const timeoutMs = Math.min(this.#options.timeoutMs, TIMEOUT_MS_MAX[request.kind])
     const over = new AbortController()
     const settled = { signal: over.signal }
     const answer = once(this.#child, 'message', settled).then(([found]: DocumentReading[]) => found)
     const outcome = Promise.race([
       answer,
-      clock.sleep(timeoutMs, over.signal).then(() => tooMuch(`${timeoutMs} ms`)),
-      this.#ended.then(() => tooMuch(`the memory of its reader, ${MEMORY_BYTES_MAX / MIB} MiB`)),
+      clock
+        .sleep(timeoutMs, over.signal)
+        .then(() => refused(`reading it takes more than ${timeoutMs} ms`)),
+      this.#ended,
     ])
     let hasAnswered = false
     answer.then(
@@ -102,7 +115,19 @@ export class DocumentProcess {
 
   async close(): Promise<void> {
     this.end()
-    await this.#ended.catch(() => undefined)
+    await this.#ended
+  }
+
+  async #exit(): Promise<DocumentReading> {
+    try {
+      const [code, signal]: (number | string | null)[] = await once(this.#child, 'exit')
+      const memory = `${MEMORY_BYTES_MAX / MIB} MiB of memory`
+      return refused(`its reader ended (${signal ?? code}); it may need more than ${memory}`)
+    } catch (error) {
+      return refused(`its reader could not be started: ${messageOf(error)}`)
+    } finally {
+      this.#hasEnded = true
+    }
   }
 
   async #sendBytes(bytes: Buffer): Promise<void> {
@@ -111,10 +136,6 @@ export class DocumentProcess {
       await new Promise((resolve) => this.#child.stdin?.write(chunk, resolve))
     }
   }
-}
-
-function tooMuch(limit: string): DocumentReading {
-  return refused(`reading it takes more than ${limit}`)
 }
 
 function refused(why: string): DocumentReading {

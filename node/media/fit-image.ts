@@ -2,6 +2,7 @@
 
 import type { Sharp, SharpOptions } from 'sharp'
 import { ServiceError, messageOf } from '../../lib/errors.ts'
+import type { DownloadMemory } from '../../lib/media/media-downloader.ts'
 import { refuseMedium } from './media-error.ts'
 
 type SharpFactory = (input: Uint8Array, options: SharpOptions) => Sharp
@@ -10,6 +11,7 @@ const DECODE_SECONDS_MAX = 20
 /** libvips reports one message for each decoder that it tried, so reasons are cut. */
 const REASON_CHARS_MAX = 200
 const JPEG_QUALITY = 88
+const BYTES_PER_PIXEL = 4
 
 /** An image as its type says. */
 export interface FittedImage {
@@ -17,8 +19,9 @@ export interface FittedImage {
   readonly bytes: Buffer
 }
 
-/** The bounds of images: before and after. */
+/** The bounds of images, before and after, and the account of what they unpack to. */
 export interface ImageBounds {
+  readonly memory: DownloadMemory
   readonly imageEdgePixelsMax: number
   readonly imagePixelsMax: number
 }
@@ -31,7 +34,7 @@ export interface ImageBounds {
 export async function fitImage(
   bytes: Buffer,
   type: string,
-  { imageEdgePixelsMax, imagePixelsMax }: ImageBounds,
+  { imageEdgePixelsMax, imagePixelsMax, memory }: ImageBounds,
 ): Promise<FittedImage> {
   const sharp = await loadSharp()
   try {
@@ -39,12 +42,17 @@ export async function fitImage(
     const { width, height } = await source.metadata()
     if (width * height > imagePixelsMax) throw refuseMedium(`it has over ${imagePixelsMax} pixels`)
     if (Math.max(width, height) <= imageEdgePixelsMax) return { type, bytes }
+    // Some images are unpacked as a whole: interlaced ones, and those that are turned upright.
+    const unpackedBytes = width * height * BYTES_PER_PIXEL
+    await memory.add(unpackedBytes)
     const edge = imageEdgePixelsMax
     const resized = source
       .timeout({ seconds: DECODE_SECONDS_MAX })
       .autoOrient()
       .resize({ width: edge, height: edge, fit: 'inside', withoutEnlargement: true })
-    return await encoded(resized, type)
+    const fitted = await encoded(resized, type)
+    memory.release(unpackedBytes)
+    return fitted
   } catch (error) {
     if (error instanceof ServiceError) throw error
     const reason = messageOf(error).replaceAll(/\s+/g, ' ').trim().slice(0, REASON_CHARS_MAX)

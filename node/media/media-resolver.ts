@@ -79,17 +79,24 @@ export class MediaResolver {
 
   /** Reads one medium. `holding` is used for one medium after the other. */
   async resolve({ url, expects }: MediaReference, holding: MediaHolding): Promise<MediaContent> {
+    const heldBefore = holding.bytes
+    let keptBytes = 0
     try {
       const { bytes, contentType } = await this.#read(url, holding)
       const type = mediaTypeOf(bytes, contentType)
       checkExpected(type, expects)
-      return await this.#contentOf(bytes, type, holding)
+      const content = await this.#contentOf(bytes, type, holding)
+      const size = content.kind === 'text' ? content.text.length : content.dataUri.length
+      await holding.add(size)
+      keptBytes = size
+      return content
     } catch (error) {
       holding.signal.throwIfAborted()
       if (!isServiceError(error)) throw error
-      throw new ServiceError(error.code, `media ${shownUrl(url)}: ${error.message}`, {
-        cause: error,
-      })
+      const message = `media ${shownUrl(url)}: ${error.message}`
+      throw new ServiceError(error.code, message, { cause: error })
+    } finally {
+      holding.release(holding.bytes - heldBefore - keptBytes)
     }
   }
 
@@ -158,7 +165,8 @@ export class MediaResolver {
   }
 
   async #image(bytes: Buffer, type: string, holding: MediaHolding): Promise<MediaContent> {
-    const fitted = await fitImage(bytes, type, this.#parts.settings)
+    const bounds = { ...this.#parts.settings, memory: holding }
+    const fitted = await fitImage(bytes, type, bounds)
     return this.#medium('image', fitted, holding)
   }
 
@@ -171,10 +179,7 @@ export class MediaResolver {
     if (bytes.length > mediumBytesMax) {
       throw refuseMedium(`it is larger than ${mediumBytesMax} bytes`)
     }
-    const heldBefore = holding.bytes
     const dataUri = await this.#run(dataUriOf(bytes, type), holding)
-    await holding.add(dataUri.length)
-    holding.release(Math.min(heldBefore, bytes.length))
     return { kind, mediaType: type, dataUri }
   }
 
@@ -182,7 +187,7 @@ export class MediaResolver {
     const { textLengthMax, imageEdgePixelsMax } = this.#parts.settings
     const request = { kind: 'pdf', textLengthMax, imageEdgePixelsMax } as const
     const reading = await this.#parts.documents.read(bytes, request, holding.signal)
-    if (reading.kind === 'text') return this.#charged(reading.text, bytes, holding)
+    if (reading.kind === 'text') return this.#textContent(reading.text)
     if (reading.kind === 'page') {
       return this.#medium('image', { bytes: Buffer.from(reading.png), type: 'image/png' }, holding)
     }
@@ -205,10 +210,10 @@ export class MediaResolver {
     if (reading.kind === 'article') {
       const body = await this.#run(scrubHtml(reading.html, unmetered), holding)
       const text = [reading.title, body].filter((part) => part !== '').join('\n')
-      if (body.length >= ARTICLE_LENGTH_MIN) return this.#charged(text, bytes, holding)
+      if (body.length >= ARTICLE_LENGTH_MIN) return this.#textContent(text)
     }
     const html = await this.#run(decodeText(bytes, charset, htmlBytesMax), holding)
-    return this.#charged(await this.#run(scrubHtml(html, unmetered), holding), bytes, holding)
+    return this.#textContent(await this.#run(scrubHtml(html, unmetered), holding))
   }
 
   async #text(
@@ -217,18 +222,13 @@ export class MediaResolver {
     holding: MediaHolding,
   ): Promise<MediaContent> {
     const work = decodeText(bytes, charset, this.#parts.settings.textLengthMax)
-    return this.#charged(await this.#run(work, holding), bytes, holding)
+    return this.#textContent(await this.#run(work, holding))
   }
 
-  /** The text takes the place of its source in the memory that is held. */
-  async #charged(text: string, source: Buffer, holding: MediaHolding): Promise<MediaContent> {
+  #textContent(text: string): MediaContent {
     const { textLengthMax } = this.#parts.settings
-    if (text.length > textLengthMax) {
-      throw refuseMedium(`its text has more than ${textLengthMax} characters`)
-    }
-    await holding.add(text.length)
-    holding.release(source.length)
-    return { kind: 'text', text }
+    if (text.length <= textLengthMax) return { kind: 'text', text }
+    throw refuseMedium(`its text has more than ${textLengthMax} characters`)
   }
 
   #run<Result>(work: Generator<undefined, Result, undefined>, { signal }: MediaHolding) {

@@ -18,8 +18,12 @@ export interface MediaSettings extends DownloadLimits {
   readonly htmlBytesMax: number
   /** The most characters of a text: of a PDF, a page, or a text file. */
   readonly textLengthMax: number
-  /** The time for one PDF or page, once its reader has it. */
+  /** The time for one PDF or page, once its reader has it; a page has five seconds at most. */
   readonly documentTimeoutMs: number
+  /** The bytes that all media together may hold, from their first byte until their results are used. */
+  readonly heldBytesMax: number
+  /** How long a medium waits for room among them. */
+  readonly roomWaitMs: number
 }
 
 const MEGABYTE = 1000 * 1000
@@ -33,4 +37,6 @@ export const MEDIA_SETTINGS_DEFAULT: MediaSettings = {
   htmlBytesMax: 10 * MEGABYTE,
   textLengthMax: 2 * MEGABYTE,
   documentTimeoutMs: 20_000,
+  heldBytesMax: 512 * MEGABYTE,
+  roomWaitMs: 10_000,
 }

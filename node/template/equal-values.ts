@@ -30,8 +30,8 @@ export function* equalValues(
   }
   if (a === b) return true
   if (isJsonNumber(a) && isJsonNumber(b)) {
-    // The digits of a long number are compared as one integer.
-    if (budget.spendOnText(digitsOf(a) * digitsOf(b))) yield
+    // Long numbers become integers of any size, which takes the square of their digits.
+    if (budget.spendOnText((digitsOf(a) + digitsOf(b)) ** 2)) yield
     return compareNumbers(a, b) === 0
   }
   return yield* equalStructures(a, b, { budget, depth: depth + 1 })
@@ -57,7 +57,10 @@ function* equalLists(a: JsonArray, b: JsonArray, compared: Compared): Sliced<boo
 
 function* equalObjects(a: JsonObject, b: JsonObject, compared: Compared): Sliced<boolean> {
   const names = Object.keys(a)
-  if (names.length !== Object.keys(b).length) return false
+  const otherCount = Object.keys(b).length
+  // Listing the names is work also when their numbers differ.
+  if (compared.budget.spend(names.length + otherCount)) yield
+  if (names.length !== otherCount) return false
   for (const name of names) {
     if (!Object.hasOwn(b, name)) return false
     if (!(yield* equalValues(memberOf(a, name), memberOf(b, name), compared))) return false

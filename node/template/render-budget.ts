@@ -22,6 +22,7 @@ export const RENDER_LIMITS_DEFAULT: RenderLimits = {
 
 const STEPS_PER_SLICE = 400
 const CHARACTERS_PER_STEP = 32
+const BLOCK_LENGTH = 16 * 1024
 
 /** The budget of one rendering. */
 export class RenderBudget {
@@ -54,18 +55,14 @@ export class RenderBudget {
 export class BoundedText {
   readonly #budget: RenderBudget
   readonly #what: string
-  #text = ''
-  #bytes: number
+  readonly #blocks: string[] = []
+  #block = ''
+  #bytes = 0
 
-  /** `bytesUsed` were written before. `what` names the text in the error. */
-  constructor(budget: RenderBudget, what: string, bytesUsed = 0) {
+  /** `what` names the text in the error. */
+  constructor(budget: RenderBudget, what: string) {
     this.#budget = budget
     this.#what = what
-    this.#bytes = bytesUsed
-  }
-
-  get bytes(): number {
-    return this.#bytes
   }
 
   /** Throws INVALID_ARGUMENT when the text would be too long; then nothing was added. */
@@ -78,12 +75,21 @@ export class BoundedText {
       throw renderError(`${this.#what} is larger than ${outputBytesMax} bytes`)
     }
     this.#bytes += bytes
-    this.#text += text
+    this.#block += text
+    if (this.#block.length >= BLOCK_LENGTH) this.#endBlock()
   }
 
   take(): string {
-    const text = this.#text
-    this.#text = ''
-    return text
+    this.#endBlock()
+    return this.#blocks.splice(0).join('')
+  }
+
+  /**
+   * Reading a character makes V8 join the block's parts now. Otherwise it would join all of them at the
+   * end.
+   */
+  #endBlock(): void {
+    if (this.#block.charCodeAt(0) >= 0) this.#blocks.push(this.#block)
+    this.#block = ''
   }
 }

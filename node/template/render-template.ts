@@ -49,6 +49,9 @@ export function* renderTemplate(
   return rendering.finish()
 }
 
+/** The smallest double has 324 zeros. */
+const ZEROS_MAX = 400
+
 class Rendering {
   readonly #budget: RenderBudget
   readonly #out: BoundedText
@@ -211,5 +214,10 @@ class Rendering {
 /** False: what is not there, null, false, 0, an empty text, an empty list. */
 function isTruthy(value: TemplateValue): boolean {
   if (isJsonArray(value)) return value.length > 0
-  return isRawNumber(value) ? Number(value.rawJSON) !== 0 : Boolean(value)
+  return isRawNumber(value) ? hasDigits(value.rawJSON) : Boolean(value)
+}
+
+/** Whether a number is not zero. One that begins with so many zeros is zero to a double, too. */
+function hasDigits(text: string): boolean {
+  return /^[-0.]*[1-9]/.test(text.slice(0, ZEROS_MAX))
 }

@@ -56,7 +56,7 @@ describe('the reader of documents', () => {
     ],
     'a stream that unpacks to gigabytes': [
       () => pdfOf(flateBomb(3)),
-      'takes more than the memory of its reader',
+      'it may need more than 1536 MiB of memory',
     ],
   }
   for (const [what, [pdf, why]] of Object.entries(refusals)) {
@@ -68,6 +68,12 @@ describe('the reader of documents', () => {
       expect(next).to.deep.equal({ kind: 'text', text: 'next' })
     })
   }
+
+  it('answers at once for a document without bytes', async () => {
+    const reading = await reader.read(Buffer.alloc(0), PDF, never)
+
+    expect(reading).to.have.property('why').that.includes('empty')
+  })
 
   it('reads many documents in one process, one after the other', async () => {
     for (let n = 0; n < 40; n += 1) {

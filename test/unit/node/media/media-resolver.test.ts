@@ -18,6 +18,7 @@ import { DocumentReader } from '../../../../node/media/document-reader.ts'
 import { MediaBudget } from '../../../../node/media/media-budget.ts'
 import { MediaResolver } from '../../../../node/media/media-resolver.ts'
 import type { MediaContent, MediaReference } from '../../../../node/media/media-resolver.ts'
+import { openMedia } from '../../../../node/media/open-media.ts'
 import { MEDIA_SETTINGS_DEFAULT } from '../../../../node/media/media-settings.ts'
 import type { MediaSettings } from '../../../../node/media/media-settings.ts'
 import { s3SettingsOf } from '../../../../node/media/s3-source.ts'
@@ -33,6 +34,13 @@ import {
 import { pdfOf, pdfText } from '../../../support/worlds/pdf-documents.ts'
 
 const MEGABYTE = 1_000_000
+
+/** In all forms that a URL can have. */
+const PRIVATE_HOSTS = (
+  '127.0.0.1 localhost 2130706433 0177.0.0.1 0x7f000001 127.1 0.0.0.0 [::1] [::ffff:127.0.0.1] ' +
+  '[::ffff:7f00:1] [64:ff9b::7f00:1] [2002:7f00:1::] 169.254.169.254 10.1.2.3 172.16.0.1 ' +
+  '192.168.1.1 100.64.0.1 198.18.0.1 [fd00::1] [fe80::1] [ff02::1] [::127.0.0.1]'
+).split(' ')
 
 describe('media', () => {
   let open: Server
@@ -206,40 +214,25 @@ describe('media', () => {
     expect(authorization).to.include('AWS4-HMAC-SHA256 Credential=id/')
   })
 
+  it('are charged as they arrive and are unpacked, and as results until they are given back', async () => {
+    const image = await imageOf(3000, 3000, 'jpeg')
+    const small = new MediaBudget({ bytesMax: 4 * 3000 * 3000, waitMs: 1, clock: systemClock })
+    const signal = new AbortController().signal
+    using roomy = budget.hold(signal)
+    using narrow = small.hold(signal)
+
+    const content = await resolverOf().resolve({ url: asDataUri(image), expects: 'any' }, roomy)
+    const reference = { url: asDataUri(image), expects: 'any' } as const
+    const error = await errorOf(() => resolverOf().resolve(reference, narrow))
+
+    expect(budget.heldBytes).to.equal(content.kind === 'image' ? content.dataUri.length : 0)
+    expect(error).to.have.property('code', 'OVERLOADED')
+    expect(small.heldBytes).to.equal(0)
+  })
+
   describe('from where they may not come', () => {
     /** By the system's resolver and the real rule for addresses, unless a name needs another one. */
-    const refusals: Readonly<
-      Record<string, readonly [url: () => string, why: string, parts?: With]>
-    > = {
-      loopback: [() => urlOf('127.0.0.1'), 'does not have a public address', {}],
-      'loopback by name': [() => urlOf('localhost'), 'does not have a public address', {}],
-      'loopback as a number': [() => urlOf('2130706433'), 'does not have a public address', {}],
-      'loopback in octal': [() => urlOf('0177.0.0.1'), 'does not have a public address', {}],
-      'loopback in hexadecimal': [() => urlOf('0x7f000001'), 'does not have a public address', {}],
-      'loopback in short': [() => urlOf('127.1'), 'does not have a public address', {}],
-      nothing: [() => urlOf('0.0.0.0'), 'does not have a public address', {}],
-      'IPv6 loopback': [() => urlOf('[::1]'), 'does not have a public address', {}],
-      'mapped IPv4': [() => urlOf('[::ffff:127.0.0.1]'), 'does not have a public address', {}],
-      'mapped IPv4 in hexadecimal': [
-        () => urlOf('[::ffff:7f00:1]'),
-        'does not have a public address',
-        {},
-      ],
-      NAT64: [() => urlOf('[64:ff9b::7f00:1]'), 'does not have a public address', {}],
-      'the metadata of clouds': [
-        () => 'http://169.254.169.254/latest',
-        'does not have a public address',
-        {},
-      ],
-      'private ranges': [() => 'http://10.1.2.3/', 'does not have a public address', {}],
-      'private ranges, 172.16': [() => 'http://172.16.0.1/', 'does not have a public address', {}],
-      'private ranges, 192.168': [
-        () => 'http://192.168.1.1/',
-        'does not have a public address',
-        {},
-      ],
-      'unique-local IPv6': [() => 'http://[fd00::1]/', 'does not have a public address', {}],
-      'link-local IPv6': [() => 'http://[fe80::1]/', 'does not have a public address', {}],
+    const refusals: Record<string, readonly [url: () => string, why: string, parts?: With]> = {
       'a name of a private address': [
         () => urlOf('inner.test', inner),
         'does not have a public address',
@@ -281,6 +274,9 @@ describe('media', () => {
       'another scheme': [() => 'gopher://open.test/', 'use a data URI, or a URL with http:'],
       'no scheme': [() => '/etc/passwd', 'use a data URI, or a URL with http:'],
       'a password': [() => 'http://me:secret@open.test/', 'must not carry a password'],
+    }
+    for (const host of PRIVATE_HOSTS) {
+      refusals[`host ${host}`] = [() => urlOf(host), 'does not have a public address', {}]
     }
     for (const [what, [url, why, parts]] of Object.entries(refusals)) {
       it(`are refused: ${what}`, async () => {
@@ -423,6 +419,15 @@ describe('media', () => {
       await closed.promise
     })
 
+    it('are refused with a charset that nobody knows', async () => {
+      answer = (_request, response) =>
+        response.writeHead(200, { 'content-type': 'text/plain; charset=klingon' }).end('a')
+
+      const error = await errorOf(() => resolve(urlOf('open.test')))
+
+      expect(error).to.have.property('message').that.includes('its charset klingon is not known')
+    })
+
     const wrong: Readonly<
       Record<string, readonly [uri: () => string, why: string, expects?: MediaReference['expects']]>
     > = {
@@ -469,29 +474,18 @@ describe('media', () => {
     }
 
     it('are read as text where a page makes the reader of articles too slow', async () => {
-      await using slow = new ClosingReader()
-      const resolver = new MediaResolver({
-        settings: MEDIA_SETTINGS_DEFAULT,
-        clock: systemClock,
-        documents: slow.reader,
-      })
-      using holding = budget.hold(new AbortController().signal)
+      const settings = { ...MEDIA_SETTINGS_DEFAULT, documentTimeoutMs: 1000 }
+      await using media = openMedia({ settings, clock: systemClock, environment: env })
+      using holding = media.budget.hold(new AbortController().signal)
       const page = `${'<div>'.repeat(200_000)}text`
 
-      const content = await resolver.resolve(
+      const content = await media.resolver.resolve(
         { url: asDataUri(page, 'text/html'), expects: 'text' },
         holding,
       )
 
       expect(content).to.deep.equal({ kind: 'text', text: 'text' })
+      expect(media.budget.heldBytes).to.equal(4)
     })
   })
 })
-
-class ClosingReader implements AsyncDisposable {
-  readonly reader = new DocumentReader({ clock: systemClock, environment: env, timeoutMs: 1000 })
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.reader.close()
-  }
-}
