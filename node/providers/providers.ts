@@ -39,7 +39,7 @@ export class Providers implements AsyncDisposable {
     identity,
     ...around
   }: ProvidersParts) {
-    this.#http = new ProviderHttp({ clock, isPublic })
+    this.#http = new ProviderHttp({ clock, isPublic, env: around.env })
     this.wire = {
       access: new ProviderAccess(around),
       caller: new ProviderCaller(this.#http, clock),

@@ -39,6 +39,15 @@ export interface EndpointQuestion {
   readonly config: EndpointConfig
   /** The provider's own URL, if the table has none. */
   readonly ownUrl?: string
+  /** What else was resolved for the call, so that messages show nothing of it either. Absent: nothing. */
+  readonly texts?: ResolvedTexts
+}
+
+/** A name of a place in a cloud, as configured. */
+export interface PlaceQuestion {
+  readonly name: string
+  readonly kind: 'project_id' | 'location' | 'region'
+  readonly texts: ResolvedTexts
 }
 
 /** Resolves configurations at each use. */
@@ -50,10 +59,10 @@ export class ProviderAccess {
   }
 
   /** Rejects with a ProviderError that names what cannot be resolved, or where a key must not go. */
-  async endpoint({ name, provider, config, ownUrl }: EndpointQuestion): Promise<ResolvedEndpoint> {
+  async endpoint(question: EndpointQuestion): Promise<ResolvedEndpoint> {
+    const { name, provider, config, ownUrl, texts = this.texts() } = question
     const row = PROVIDERS[provider]
     const own = row.url ?? ownUrl
-    const texts = this.texts()
     try {
       const { url, origin } = await this.#urlOf(config, { provider, own, texts })
       const permit = permitOf({ url, origin, place: row.place, own }, this.#around.rules)
@@ -80,11 +89,9 @@ export class ProviderAccess {
   /** Resolves `project_id`, `location` or `region`. Undefined stays undefined. */
   async placeName(
     text: string | undefined,
-    kind: 'project_id' | 'location' | 'region',
-    name: string,
+    { name, kind, texts }: PlaceQuestion,
   ): Promise<string | undefined> {
     if (text === undefined) return undefined
-    const texts = this.texts()
     try {
       const found = await texts.resolve(text, kind)
       if (isPlaceName(kind, found)) return found
@@ -99,6 +106,7 @@ export class ProviderAccess {
     return this.texts().variable(name)
   }
 
+  /** For the texts of one call. */
   texts(): ResolvedTexts {
     return new ResolvedTexts(this.#around)
   }

@@ -87,12 +87,21 @@ class AddressRefusedError extends Error {
   readonly code = 'ADDRESS_REFUSED'
 }
 
+/** How addresses of names are checked. */
+export interface LookupRule {
+  readonly rule: AddressRule
+  readonly isPublic: IsPublic
+  /** Hosts that the operator has put between the node and all others. */
+  readonly proxyHosts: ReadonlySet<string>
+}
+
 /** Resolves names for connections, and refuses those of which one address is not allowed (UR1). */
-export function checkedLookup(rule: AddressRule, isPublic: IsPublic): LookupFunction {
+export function checkedLookup({ rule, isPublic, proxyHosts }: LookupRule): LookupFunction {
   return (host, options, callback) => {
+    const isExempt = proxyHosts.has(host)
     lookupAddresses(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return callback(error, '', 0)
-      if (!found.every(({ address }) => isAllowed(address, rule, isPublic))) {
+      if (!isExempt && !found.every(({ address }) => isAllowed(address, rule, isPublic))) {
         return callback(
           new AddressRefusedError(`host ${host} has an address that is not allowed`),
           '',

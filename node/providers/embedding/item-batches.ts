@@ -55,11 +55,16 @@ export function nextBatch(
   { itemsMax, bytesMax }: RequestLimits,
 ): ItemBatch | undefined {
   let bytes = 0
+  let parts = 0
   let end = from
-  for (; end < items.length && end - from < itemsMax; end += 1) {
-    const more = bytesOfItem(items[end] ?? [])
-    if (end > from && bytes + more > bytesMax) break
+  for (; end < items.length; end += 1) {
+    const item = items[end] ?? []
+    const more = bytesOfItem(item)
+    // Some protocols send the parts of an item as inputs of their own, so parts count as items.
+    const isFull = parts + item.length > itemsMax || bytes + more > bytesMax
+    if (end > from && isFull) break
     bytes += more
+    parts += item.length
   }
   return end === from ? undefined : { items: items.slice(from, end), bytes }
 }

@@ -15,6 +15,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ByteCollector } from '../../../lib/http/byte-collector.ts'
 import { runSliced } from '../../../lib/sliced.ts'
+import type { Env } from '../../../lib/env.ts'
 import { checkLiteralAddress, checkedLookup } from '../access/url-rules.ts'
 import type { AddressRule, IsPublic } from '../access/url-rules.ts'
 
@@ -52,7 +53,11 @@ export interface ProviderHttpParts {
   readonly clock: Clock
   /** Whether an address belongs to the public Internet. */
   readonly isPublic: IsPublic
+  /** The environment. Its proxies are used if it has NODE_USE_ENV_PROXY=1, as Node's own clients do. */
+  readonly env: Env
 }
+
+const PROXY_VARIABLES = ['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY']
 
 interface Agents {
   readonly 'http:': http.Agent
@@ -61,15 +66,23 @@ interface Agents {
 
 /**
  * The HTTP client of all providers of a node. Node's own settings hold for it: certificate authorities by
- * NODE_EXTRA_CA_CERTS, and proxies by NODE_USE_ENV_PROXY.
+ * NODE_EXTRA_CA_CERTS, and proxies by NODE_USE_ENV_PROXY. Behind a proxy, the proxy resolves names, and its rules
+ * hold for them.
  */
 export class ProviderHttp implements Disposable {
   readonly #parts: ProviderHttpParts
   /** One set for each rule, so that no request takes a connection that a laxer rule allowed. */
   readonly #agents = new Map<AddressRule, Agents>()
 
+  readonly #proxyEnv: Env | undefined
+  readonly #proxyHosts: ReadonlySet<string>
+
   constructor(parts: ProviderHttpParts) {
     this.#parts = parts
+    const { env } = parts
+    this.#proxyEnv = env['NODE_USE_ENV_PROXY'] === '1' ? env : undefined
+    const proxies = PROXY_VARIABLES.map((name) => URL.parse(this.#proxyEnv?.[name] ?? ''))
+    this.#proxyHosts = new Set(proxies.flatMap((url) => url?.hostname ?? []))
   }
 
   /**
@@ -107,12 +120,11 @@ export class ProviderHttp implements Disposable {
       return await this.#askOnce(ask, this.#agentsOf(ask.addresses))
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error
-      return this.#askOnce(ask, undefined)
+      return this.#askOnce(ask, this.#openAgents({ keepAlive: false }))
     }
   }
 
-  /** Without agents the connection is new and serves no other request. */
-  async #askOnce(ask: HttpAsk, agents: Agents | undefined): Promise<HttpAnswer> {
+  async #askOnce(ask: HttpAsk, agents: Agents): Promise<HttpAnswer> {
     const { addresses, signal, body } = ask
     const url = new URL(ask.url)
     const { isPublic } = this.#parts
@@ -121,8 +133,8 @@ export class ProviderHttp implements Disposable {
     const request = (isSafe ? https : http).request(url, {
       method: ask.method ?? 'POST',
       headers: { ...ask.headers, 'accept-encoding': 'identity', 'user-agent': 'quarry' },
-      agent: agents?.[isSafe ? 'https:' : 'http:'] ?? false,
-      lookup: checkedLookup(addresses, isPublic),
+      agent: agents[isSafe ? 'https:' : 'http:'],
+      lookup: checkedLookup({ rule: addresses, isPublic, proxyHosts: this.#proxyHosts }),
       signal,
     })
     request.end(body)
@@ -155,16 +167,20 @@ export class ProviderHttp implements Disposable {
   #agentsOf(rule: AddressRule): Agents {
     const known = this.#agents.get(rule)
     if (known !== undefined) return known
-    const options = {
+    const agents = this.#openAgents({
       keepAlive: true,
       maxSockets: SOCKETS_PER_HOST_MAX,
       maxFreeSockets: IDLE_SOCKETS_MAX,
       timeout: IDLE_MS,
-      scheduling: 'lifo' as const,
-    }
-    const agents = { 'http:': new http.Agent(options), 'https:': new https.Agent(options) }
+      scheduling: 'lifo',
+    })
     this.#agents.set(rule, agents)
     return agents
+  }
+
+  #openAgents(given: http.AgentOptions): Agents {
+    const options = { ...given, ...(this.#proxyEnv && { proxyEnv: this.#proxyEnv }) }
+    return { 'http:': new http.Agent(options), 'https:': new https.Agent(options) }
   }
 }
 

@@ -39,8 +39,9 @@ export class BedrockClients implements Disposable {
     { name, signal, send }: BedrockCall<Answer>,
   ): Promise<Answer> {
     const { access } = parts
+    const texts = access.texts()
     const region =
-      (await access.placeName(config.region, 'region', name)) ??
+      (await access.placeName(config.region, { name, kind: 'region', texts })) ??
       access.variable('AWS_REGION') ??
       access.variable('AWS_DEFAULT_REGION')
     if (region === undefined) {
@@ -51,7 +52,14 @@ export class BedrockClients implements Disposable {
       provider: 'bedrock',
       config: { url: config.url, apiKey: undefined },
       ownUrl: `https://bedrock-runtime.${region}.amazonaws.com`,
+      texts,
     })
+    // A signature shows no key, but with it goes the token of a session.
+    if (!endpoint.maySendSecrets) {
+      throw refused(
+        `${name}: url: the node's identity is shown only to the platform; name the host in the node's provider hosts`,
+      )
+    }
     const sdk = await import('@aws-sdk/client-bedrock-runtime')
     const key = `${region} ${endpoint.addresses} ${endpoint.url}`
     const client = this.#clients.get(key) ?? openClient(parts, { region, endpoint, sdk })
@@ -82,7 +90,7 @@ function openClient(
 ): bedrock.BedrockRuntimeClient {
   const { addresses, url } = endpoint
   const handle = async (request: SignedRequest, { abortSignal }: HandleOptions) => {
-    const answer = await caller.send(`bedrock ${region}`, endpoint, {
+    const answer = await caller.send('bedrock', endpoint, {
       method: request.method === 'GET' ? 'GET' : 'POST',
       url: urlOf(request),
       headers: request.headers,

@@ -24,12 +24,16 @@ export async function vertexCall(
   { name, ownUrl, path, ...request }: VertexRequest,
 ): Promise<unknown> {
   const { access, caller, identity } = parts
-  const location = (await access.placeName(config.location, 'location', name)) ?? GLOBAL
+  const texts = access.texts()
+  const placeOf = (text: string | undefined, kind: 'location' | 'project_id') =>
+    access.placeName(text, { name, kind, texts })
+  const location = (await placeOf(config.location, 'location')) ?? GLOBAL
   const endpoint = await access.endpoint({
     name,
     provider: 'vertex',
     config: { url: config.url, apiKey: undefined },
     ownUrl: ownUrl(location),
+    texts,
   })
   if (!endpoint.maySendSecrets) {
     throw refused(
@@ -38,7 +42,7 @@ export async function vertexCall(
   }
   const { signal } = request
   const project =
-    (await access.placeName(config.projectId, 'project_id', name)) ??
+    (await placeOf(config.projectId, 'project_id')) ??
     access.variable('GOOGLE_CLOUD_PROJECT') ??
     (await identity.projectId(signal))
   if (project === undefined) {

@@ -7,6 +7,7 @@ import {
 } from '../../../../../node/providers/access/url-rules.ts'
 import type { AddressRule } from '../../../../../node/providers/access/url-rules.ts'
 
+const proxyHosts: ReadonlySet<string> = new Set()
 const isPublic = (address: string): boolean => address === '93.184.216.34'
 
 describe('the rules of addresses', () => {
@@ -50,7 +51,9 @@ describe('the rules of addresses', () => {
   it('hold for the address that a connection gets, whatever the name', async () => {
     const { promise, resolve } = Promise.withResolvers<Error | null>()
 
-    checkedLookup('public', isPublic)('localhost', {}, (error) => resolve(error))
+    checkedLookup({ rule: 'public', isPublic, proxyHosts })('localhost', {}, (error) =>
+      resolve(error),
+    )
 
     expect(await promise).to.have.property('code', 'ADDRESS_REFUSED')
   })
@@ -58,7 +61,7 @@ describe('the rules of addresses', () => {
   it('let a name pass whose addresses are all allowed, as one or as a list', async () => {
     const one = Promise.withResolvers<unknown>()
     const all = Promise.withResolvers<unknown>()
-    const lookup = checkedLookup('not-link-local', isPublic)
+    const lookup = checkedLookup({ rule: 'not-link-local', isPublic, proxyHosts })
 
     lookup('localhost', { family: 4 }, (error, address) => one.resolve(error ?? address))
     lookup('localhost', { family: 4, all: true }, (error, list) => all.resolve(error ?? list))

@@ -26,7 +26,7 @@ describe('the HTTP client of providers', () => {
     answer = (_request, response) => response.end('good')
     server = await listen('127.0.0.1', (request, response) => answer(request, response))
     server.on('connection', () => (connections += 1))
-    client = new ProviderHttp({ clock: systemClock, isPublic: () => false })
+    client = new ProviderHttp({ clock: systemClock, isPublic: () => false, env: {} })
   })
 
   afterEach(async () => {
@@ -63,7 +63,7 @@ describe('the HTTP client of providers', () => {
 
   it('ends a request at its deadline, also within the answer (PH2)', async () => {
     const clock = new ManualClock()
-    client = new ProviderHttp({ clock, isPublic: () => false })
+    client = new ProviderHttp({ clock, isPublic: () => false, env: {} })
     const left: string[] = []
     const starts: ((response: ServerResponse) => void)[] = [
       () => undefined,
@@ -136,6 +136,35 @@ describe('the HTTP client of providers', () => {
       'the connection broke (ECONNRESET)',
     ])
     expect(requests).to.equal(3) // two on a kept and a new connection, one on a new one
+  })
+
+  it('goes through the proxy of the environment, whose own address is free', async () => {
+    const seen: (string | undefined)[] = []
+    answer = (request, response) => {
+      seen.push(request.url)
+      response.end('by proxy')
+    }
+    const proxy = `http://localhost:${portOf(server)}`
+    const env = { NODE_USE_ENV_PROXY: '1', http_proxy: proxy, no_proxy: 'localhost' }
+    using proxied = new ProviderHttp({ clock: systemClock, isPublic: () => false, env })
+    const url = 'http://models.invalid/v1/embeddings'
+
+    const { body } = await proxied.ask(ask({ url, addresses: 'public' }))
+    const inner = await failed(
+      proxied.ask(ask({ url: 'http://127.0.0.1:1/', addresses: 'public' })),
+    )
+
+    expect(body.toString()).to.equal('by proxy')
+    expect(seen).to.deep.equal([url])
+    // The connection to the proxy was kept, is reset, and the second try goes through the proxy as well.
+    const good = answer
+    answer = (request) => {
+      answer = good
+      request.socket.resetAndDestroy()
+    }
+    const again = await proxied.ask(ask({ url, addresses: 'public' }))
+    expect(again.body.toString()).to.equal('by proxy')
+    expect(inner.message).to.include('address is not allowed')
   })
 
   it('says why it reached nobody', async () => {

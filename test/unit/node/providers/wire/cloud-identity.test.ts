@@ -4,9 +4,11 @@ import { BedrockRuntimeClient } from '@aws-sdk/client-bedrock-runtime'
 import { expect } from 'chai'
 import { systemClock } from '../../../../../lib/clock.ts'
 import { parseEmbedderConfig } from '../../../../../node/providers/config/parse-embedder-config.ts'
+import type { Providers } from '../../../../../node/providers/providers.ts'
 import { GoogleIdentity } from '../../../../../node/providers/wire/google-identity.ts'
 import { openProviders } from '../../../../support/servers/providers/opened-providers.ts'
-import { ScriptedServer } from '../../../../support/servers/scripted-server.ts'
+import { failureOf } from '../../../../support/failure-of.ts'
+import { ScriptedServer, answering } from '../../../../support/servers/scripted-server.ts'
 import type { Scene } from '../../../../support/servers/scripted-server.ts'
 
 const never = new AbortController().signal
@@ -65,6 +67,38 @@ describe('the identity of a node in a cloud', () => {
 
     expect(error).to.have.property('code', 'UNAVAILABLE')
     expect(String(error)).to.match(/vertex m: .*GOOGLE_APPLICATION_CREDENTIALS/)
+  })
+
+  it('is shown to no host of a configuration, and what names a place is not shown at all', async () => {
+    const env = { HIDDEN: 'sk-hidden-as-a-project' }
+    const refusal = { error: { message: `no project sk-hidden-as-a-project at eu-hidden-1` } }
+    await using server = await ScriptedServer.start([answering(404, refusal)])
+    await using strict = openProviders({ env, rules: { trustedHosts: [] } })
+    await using trusting = openProviders({ env: { ...env, PLACE: 'eu-hidden-1' } })
+    const bedrock = {
+      provider: 'bedrock',
+      model: 'cohere.embed-v4',
+      region: 'eu-west-1',
+      url: 'https://collector.example',
+    }
+    const vertex = {
+      provider: 'vertex',
+      project_id: '${HIDDEN}',
+      location: '${PLACE}',
+      url: server.url,
+    }
+    const item = [{ kind: 'text' as const, text: 'x' }]
+    const embed = (providers: Providers, config: unknown): Promise<unknown> =>
+      providers.embedders
+        .borrow(parseEmbedderConfig(config, 'e'))
+        .embed([item], { signal: never, use: 'query' })
+
+    const signed = await failureOf(embed(strict, bedrock))
+    const named = await failureOf(embed(trusting, vertex))
+
+    expect(String(signed)).to.include("the node's identity is shown only to the platform")
+    expect(server.received[0]?.path).to.include('sk-hidden-as-a-project')
+    expect(String(named)).to.include('no project [secret] at [secret]')
   })
 
   it('is missing for the cloud model service, and the error says what to set', async () => {
