@@ -27,6 +27,7 @@ import {
   type PemFiles,
   type ClusterNodeConfig,
 } from './cluster-config.ts'
+import { providersOf } from './config.ts'
 import { ClusterAdmin } from './controller/shell/cluster-admin.ts'
 import { Controller } from './controller/shell/controller.ts'
 import { controllerHandlers, controllerPeers } from './controller/shell/controller-calls.ts'
@@ -268,7 +269,8 @@ function openStoreOf(
   }
   const admit = (bytes: number): void => guard.assertRoomFor(bytes)
   const indexes = indexesOf(config, path)
-  const made = { ...own, admit, randomBits: random64, indexes, random: Math.random }
+  const providers = providersOf(config)
+  const made = { ...own, admit, randomBits: random64, indexes, providers, random: Math.random }
   return openClusterStore(made, life, signal)
 }
 

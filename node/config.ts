@@ -7,6 +7,8 @@ import { choice, flag, integer, port, readOptions, text } from '../lib/options.t
 import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
 import { parseConfigFile } from '../lib/process/config-file.ts'
 import type { ConfigFile } from '../lib/process/config-file.ts'
+import type { ProviderSurroundings } from './providers/access/provider-access.ts'
+import { PROVIDER_OPTIONS, providerSurroundings } from './providers/provider-options.ts'
 
 const MIB = 1024 * 1024
 const DAY_MS = 86_400_000
@@ -55,6 +57,7 @@ export const SWARM_OPTIONS = {
     value: serverUrls(),
     help: 'the URLs by which browsers reach the server, behind a proxy or by a name of its own',
   },
+  ...PROVIDER_OPTIONS,
   logLevel: {
     variable: 'QUARRY_LOG_LEVEL',
     flag: '<level>',
@@ -98,4 +101,9 @@ export type NodeConfig = ConfigOf<typeof SWARM_OPTIONS>
 export function parseNodeConfig(env: Env, flags: Flags = {}, file?: ConfigFile): NodeConfig {
   const settings = file === undefined ? undefined : parseConfigFile(file, SWARM_OPTIONS)
   return readOptions(SWARM_OPTIONS, { env, flags, file: settings })
+}
+
+/** What models elsewhere are asked with. Configurations may refer to variables of this process. */
+export function providersOf(config: NodeConfig): ProviderSurroundings {
+  return providerSurroundings(config, process.env)
 }

@@ -11,7 +11,7 @@ import { openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
-import type { NodeConfig } from './config.ts'
+import { providersOf, type NodeConfig } from './config.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { refuseDirectoryOfNode } from './directory-use.ts'
 import {
@@ -72,6 +72,7 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       nodeId,
       randomBits: () => randomBytes(8).toString('hex'),
       indexes: indexesOf(config, directory.path),
+      providers: providersOf(config),
     },
     life,
   )
@@ -101,6 +102,5 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   })
   log.info('server serves', { api: api.url, health: health.url })
   const close = loggedEnd(log, clock, () => life.close())
-  const urls = { apiUrl: api.url, healthUrl: health.url }
-  return { ...urls, close, [Symbol.asyncDispose]: () => close() }
+  return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: () => close() }
 }

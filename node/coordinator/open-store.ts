@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { isPublicAddress } from '../../lib/media/public-address.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
 import { DocumentClock } from '../clock/document-clock.ts'
@@ -9,6 +10,9 @@ import { IndexWorkerPool } from '../index/host/index-worker-pool.ts'
 import { WorkerMetrics } from '../index/host/worker-metrics.ts'
 import { INDEX_KINDS, INDEX_WORKER } from '../index/kinds/index-kinds.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { ProviderSurroundings } from '../providers/access/provider-access.ts'
+import { Providers } from '../providers/providers.ts'
+import { openReranker } from '../providers/wire/rerankers.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { IndexParts } from '../shard/following/shard-indexes.ts'
@@ -23,6 +27,7 @@ import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { storeMetrics } from './store-metrics.ts'
 import { NearTables, type FindNear } from './query/near-tables.ts'
+import { OpenedRerankers } from './query/opened-rerankers.ts'
 import { buildNodeModels } from './query/node-models.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
@@ -53,6 +58,8 @@ export interface StoreParts {
   readonly nodeId: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
+  /** What models elsewhere are asked with. Absent: none are asked. */
+  readonly providers?: ProviderSurroundings
   /** Absent: the node keeps no indexes, and searches are refused. */
   readonly indexes?: {
     /** The directory that holds the indexes of all shards. */
@@ -155,7 +162,7 @@ export async function openStore(
     scan: { hybridClock, pins },
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     near: nearOf && new NearTables({ nearOf, clock }),
-    models: buildNodeModels(clock),
+    models: buildNodeModels({ clock, rerankers: openRerankers(parts, life) }),
     merge: { clock, runner },
     replication,
     cluster,
@@ -184,6 +191,19 @@ export async function openStore(
     ...place.metrics,
   ]
   return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
+}
+
+/** Undefined for a store that asks no models elsewhere. */
+function openRerankers(
+  { providers: surroundings, clock }: StoreParts,
+  life: Lifecycle,
+): OpenedRerankers | undefined {
+  if (surroundings === undefined) return undefined
+  const providers = new Providers({ ...surroundings, clock, isPublic: isPublicAddress })
+  life.onClose(() => providers[Symbol.asyncDispose]())
+  const rerankers = new OpenedRerankers((config) => openReranker(config, providers.wire, clock))
+  life.onClose(() => rerankers[Symbol.asyncDispose]())
+  return rerankers
 }
 
 interface OpenedIndexes {

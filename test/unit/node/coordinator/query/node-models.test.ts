@@ -3,7 +3,7 @@ import { ManualClock } from '../../../../../lib/clock.ts'
 import { buildNodeModels } from '../../../../../node/coordinator/query/node-models.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 
-const models = buildNodeModels(new ManualClock())
+const models = buildNodeModels({ clock: new ManualClock(), rerankers: undefined })
 const signal = new AbortController().signal
 const json = Buffer.from('{"title":"Sea","tags":["a","b"],"image":"http://x/y.png"}')
 
