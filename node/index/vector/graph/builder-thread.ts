@@ -64,10 +64,10 @@ export class BuilderThread implements GraphBuilder {
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker
     const worker = new Worker(ENTRY)
-    worker.unref()
     worker.on('message', (message: PostedOutcome) => this.#settle(message))
     worker.on('error', (cause) => this.#lose(worker, cause))
     worker.on('exit', () => this.#lose(worker, undefined))
+    worker.unref() // last: a listener to messages holds the process again
     this.#worker = worker
     return worker
   }
