@@ -54,9 +54,9 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
   },
   'a read that ignores held keys': {
     file: 'shard/shard-reads.ts',
-    text: 'return hold === undefined ? this.#readStored(key) : this.#readHeld(key, hold)',
+    text: 'return isChanged ? this.#readHeld(key, hold) : this.#readStored(key)',
     instead:
-      'return hold === undefined || key.length > 0 ? this.#readStored(key) : this.#readHeld(key, hold)',
+      'return isChanged && key.length === 0 ? this.#readHeld(key, hold) : this.#readStored(key)',
     faults: ['slow_network'],
     operations: { pair: 2, read: 2 },
   },
@@ -66,7 +66,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'if (at > 0n) continue',
     faults: ['slow_network'],
     operations: { pair: 1, transfer: 2, scan: 3 },
-    seed: 13,
+    seed: 64,
   },
   'a coordinator that commits when a prepare has failed': {
     file: 'coordinator/transactions/transaction-runner.ts',
