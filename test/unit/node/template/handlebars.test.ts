@@ -148,6 +148,11 @@ const { body } = fc.letrec<{ body: string; part: string; block: string }>((tie) 
   ),
 }))
 
+/** A string may have spaces, and a call in parentheses has some. */
+function firstArgument(given: string): string {
+  return /^(?:'[^']*'|"[^"]*"|\(.*\)|\S+)/.exec(given)?.[0] ?? given
+}
+
 function blockOf(
   helper: string,
   value: fc.Arbitrary<string>,
@@ -172,12 +177,12 @@ function blockOf(
       .tuple(
         tagOf(
           '',
-          value.map((each) => `else if ${each.split(' ')[0]}`),
+          value.map((each) => `else if ${firstArgument(each)}`),
         ),
         inner,
         tagOf(
           '',
-          value.map((each) => `else unless ${each.split(' ')[0]}`),
+          value.map((each) => `else unless ${firstArgument(each)}`),
         ),
         inner,
       )
@@ -201,6 +206,8 @@ describe('templates beside Handlebars', () => {
     let compared = 0
     fc.assert(
       fc.property(body, document, (source, context) => {
+        // Behind a brace of the text it calls a helper of this name, which is refused here and never met there.
+        fc.pre(!/\{\{\{~?\s*else\b/.test(source))
         let expected: string
         try {
           expected = theirs(source, context)
