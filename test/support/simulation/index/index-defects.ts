@@ -88,8 +88,8 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
   },
   'a walk that leaves out the last key': {
     file: 'shard/following/document-changes.ts',
-    text: 'store.pages({ ...from, lte: documentKey(last) })',
-    instead: 'store.pages({ ...from, lt: documentKey(last) })',
+    text: 'store.pages({ ...from, lte: source.placeOf(last) })',
+    instead: 'store.pages({ ...from, lt: source.placeOf(last) })',
     kinds: ['add_or_drop', 'change_schema'],
   },
 }
