@@ -1,6 +1,7 @@
 // The rerankers that queries have asked lately. Equal configurations share one, and with it the pace at which its
 // provider may be asked.
 
+import { configurationKey } from '../../providers/config/configuration-key.ts'
 import type { RerankerConfig } from '../../providers/config/provider-config.ts'
 import type { Reranker } from '../../providers/contract/provider.ts'
 
@@ -51,8 +52,7 @@ export class OpenedRerankers implements AsyncDisposable {
   }
 
   #of(config: RerankerConfig): Opened {
-    const members = Object.entries(config).filter(([, value]) => value !== undefined)
-    const key = JSON.stringify(members.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    const key = configurationKey(config)
     const opened = this.#opened.get(key) ?? { reranker: this.#open(config), calls: 0 }
     this.#opened.delete(key)
     this.#opened.set(key, opened)

@@ -1,6 +1,7 @@
 // The embedders that are open. Equal configurations share one, and with it its pace and what is known of its answers.
 
 import type { EmbedderConfig } from '../config/provider-config.ts'
+import { configurationKey } from '../config/configuration-key.ts'
 import type { EmbedOptions, EmbedPart, Embedder } from '../contract/provider.ts'
 import { unavailable } from '../contract/provider-error.ts'
 
@@ -28,7 +29,7 @@ export class EmbedderPool implements AsyncDisposable {
 
   /** The embedder of a configuration. Its `close` gives it back, and then it takes no calls. */
   borrow(config: EmbedderConfig): Embedder {
-    const key = embedderKey(config)
+    const key = configurationKey(config)
     const shared = this.#shared.get(key) ?? { embedder: this.#open(config), users: 0 }
     this.#shared.set(key, shared)
     shared.users += 1
@@ -46,12 +47,6 @@ export class EmbedderPool implements AsyncDisposable {
     this.#shared.clear()
     for (const { embedder } of all) await embedder.close()
   }
-}
-
-/** Equal for configurations that mean the same. It holds references and no secrets, unless a key was written plainly. */
-export function embedderKey(config: EmbedderConfig): string {
-  const members = Object.entries(config).filter(([, value]) => value !== undefined)
-  return JSON.stringify(members.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 class BorrowedEmbedder implements Embedder {

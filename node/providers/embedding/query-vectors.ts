@@ -32,7 +32,7 @@ const ENTRY_BYTES = 250
 /** One question to an embedder. */
 export interface QueryText {
   readonly embedder: Embedder
-  /** Says which configurations mean the same (`embedderKey`). */
+  /** Says which configurations mean the same (`configurationKey`). */
   readonly key: string
   readonly parts: readonly EmbedPart[]
 }

@@ -4,7 +4,7 @@ import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { parseFieldPath, type FieldPath } from '../../document/field-path.ts'
 import { integerOf, optionalTextOf, textOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
-import type { JsonValue } from '../../document/exact-json.ts'
+import { isRawNumber, type JsonObject, type JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
 
 /** Which model, and where it is: as the client wrote it. The provider alone knows and checks the members. */
@@ -34,6 +34,9 @@ export interface RerankerRequest {
 export const RERANKED_MAX = 1000
 const TEMPLATE_LENGTH_MAX = 100_000
 const NAME_LENGTH_MAX = 1000
+const SETTINGS_MAX = 16
+const SETTING_LENGTH_MAX = 4096
+
 /** `document_renderer` of the same query fills in where the reranker names no text. */
 export function parseReranker(body: Clause): RerankerRequest | undefined {
   const members = memberOf(body.members, 'reranker')
@@ -48,10 +51,25 @@ export function parseReranker(body: Clause): RerankerRequest | undefined {
   if (provider === '') refuse('reranker.provider', 'must not be empty')
   optionalTextOf(clause, 'model', NAME_LENGTH_MAX)
   const { field: _field, template: _template, top_n: _count, ...others } = members
+  checkSettings(others)
   return {
     config: { ...others, provider },
     text: parseRerankedText(clause, renderer),
     topCount: integerOf(clause, 'top_n', { min: 1, max: RERANKED_MAX }),
+  }
+}
+
+/** Whatever they mean to their provider, they are few, short and flat. */
+function checkSettings(settings: JsonObject): void {
+  const all = Object.entries(settings)
+  if (all.length > SETTINGS_MAX) refuse('reranker', `has more than ${SETTINGS_MAX} settings`)
+  for (const [name, value] of all) {
+    const where = `reranker.${name.slice(0, 128)}`
+    const isNested = typeof value === 'object' && value !== null && !isRawNumber(value)
+    if (isNested) refuse(where, 'must be a text, a number, true or false')
+    if (typeof value === 'string' && value.length > SETTING_LENGTH_MAX) {
+      refuse(where, `may have at most ${SETTING_LENGTH_MAX} characters`)
+    }
   }
 }
 

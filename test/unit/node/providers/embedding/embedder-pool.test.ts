@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import type { EmbedderConfig } from '../../../../../node/providers/config/provider-config.ts'
-import { EmbedderPool, embedderKey } from '../../../../../node/providers/embedding/embedder-pool.ts'
+import { configurationKey } from '../../../../../node/providers/config/configuration-key.ts'
+import { EmbedderPool } from '../../../../../node/providers/embedding/embedder-pool.ts'
 import { probeDimension } from '../../../../../node/providers/embedding/probe-dimension.ts'
 import { QueryVectors } from '../../../../../node/providers/embedding/query-vectors.ts'
 import type {
@@ -95,8 +96,8 @@ describe('the pool of embedders', () => {
       url: undefined,
     }
 
-    expect(embedderKey(turned)).to.equal(embedderKey(quarry('a')))
-    expect(embedderKey(quarry('a'))).to.not.equal(embedderKey(quarry('b')))
+    expect(configurationKey(turned)).to.equal(configurationKey(quarry('a')))
+    expect(configurationKey(quarry('a'))).to.not.equal(configurationKey(quarry('b')))
   })
 
   it('closes all at its end', async () => {

@@ -97,6 +97,11 @@ describe('the vectors of a query', () => {
     '{"merge_config":{"k":1}}': 'merge_config: unknown field "k"',
     '{"reranker":{}}': 'reranker.provider: must be a string',
     '{"reranker":{"provider":"p","model":5}}': 'reranker.model: must be a string',
+    '{"reranker":{"provider":"p","deep":{"a":1}}}': 'reranker.deep: must be a text, a number',
+    [`{"reranker":{"provider":"p","url":"${'u'.repeat(4097)}"}}`]:
+      'reranker.url: may have at most 4096',
+    [`{"reranker":{"provider":"p",${Array.from({ length: 16 }, (_, n) => `"m${n}":1`).join()}}}`]:
+      'reranker: has more than 16 settings',
     '{"reranker":{"provider":""}}': 'reranker.provider: must not be empty',
     '{"reranker":{"provider":"p","field":"a","template":"b"}}': 'reranker.template: cannot stand',
     '{"reranker":{"provider":"p","field":"a"},"document_renderer":"b"}':
