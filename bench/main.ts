@@ -9,6 +9,7 @@ import { must } from '../lib/assert.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf } from '../lib/errors.ts'
 import { clusterSuite } from './cluster/suite.ts'
+import { enrichmentSuite } from './enrichment/suite.ts'
 import { documentsSuite } from './documents/suite.ts'
 import { replaceFigures } from './report/figures-file.ts'
 import { judge } from './report/finding.ts'
@@ -32,6 +33,7 @@ const CHILDREN_MAX = 30
 const SUITES: Readonly<Record<string, SuiteEntry>> = {
   cluster: clusterSuite,
   documents: documentsSuite,
+  enrichment: enrichmentSuite,
   inference: inferenceSuite,
   peer: peerSuite,
   text: textSuite,

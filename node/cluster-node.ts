@@ -27,7 +27,7 @@ import {
   type PemFiles,
   type ClusterNodeConfig,
 } from './cluster-config.ts'
-import { providersOf } from './config.ts'
+import { mediaOf, providersOf } from './config.ts'
 import { ClusterAdmin } from './controller/shell/cluster-admin.ts'
 import { Controller } from './controller/shell/controller.ts'
 import { controllerHandlers, controllerPeers } from './controller/shell/controller-calls.ts'
@@ -269,8 +269,8 @@ function openStoreOf(
   }
   const admit = (bytes: number): void => guard.assertRoomFor(bytes)
   const indexes = indexesOf(config, path)
-  const providers = providersOf(config)
-  const made = { ...own, admit, randomBits: random64, indexes, providers, random: Math.random }
+  const models = { providers: providersOf(config), media: mediaOf(config) }
+  const made = { ...own, ...models, admit, randomBits: random64, indexes, random: Math.random }
   return openClusterStore(made, life, signal)
 }
 

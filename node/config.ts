@@ -7,7 +7,9 @@ import { choice, flag, integer, port, readOptions, text } from '../lib/options.t
 import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
 import { parseConfigFile } from '../lib/process/config-file.ts'
 import type { ConfigFile } from '../lib/process/config-file.ts'
-import type { ProviderSurroundings } from './providers/access/provider-access.ts'
+import { MEDIA_OPTIONS, mediaSettingsOf } from './media/media-options.ts'
+import type { MediaSurroundings } from './media/open-media.ts'
+import type { OwnInferenceUrl, ProviderSurroundings } from './providers/access/provider-access.ts'
 import { PROVIDER_OPTIONS, providerSurroundings } from './providers/provider-options.ts'
 
 const MIB = 1024 * 1024
@@ -58,6 +60,7 @@ export const SWARM_OPTIONS = {
     help: 'the URLs by which browsers reach the server, behind a proxy or by a name of its own',
   },
   ...PROVIDER_OPTIONS,
+  ...MEDIA_OPTIONS,
   logLevel: {
     variable: 'QUARRY_LOG_LEVEL',
     flag: '<level>',
@@ -104,6 +107,15 @@ export function parseNodeConfig(env: Env, flags: Flags = {}, file?: ConfigFile):
 }
 
 /** What models elsewhere are asked with. Configurations may refer to variables of this process. */
-export function providersOf(config: NodeConfig): ProviderSurroundings {
-  return providerSurroundings(config, process.env)
+export function providersOf(
+  config: NodeConfig,
+  ownInference?: OwnInferenceUrl,
+): ProviderSurroundings {
+  const surroundings = providerSurroundings(config, process.env)
+  return ownInference === undefined ? surroundings : { ...surroundings, ownInference }
+}
+
+/** What media are read with. */
+export function mediaOf(config: NodeConfig): MediaSurroundings {
+  return { settings: mediaSettingsOf(config, process.env), environment: process.env }
 }

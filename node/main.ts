@@ -11,7 +11,7 @@ import { openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
-import { providersOf, type NodeConfig } from './config.ts'
+import { mediaOf, providersOf, type NodeConfig } from './config.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { refuseDirectoryOfNode } from './directory-use.ts'
 import {
@@ -25,16 +25,26 @@ import {
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
+import type { OwnInferenceUrl } from './providers/access/provider-access.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 
 export type { RunningNode } from './node-parts.ts'
 
-export function startNode(config: NodeConfig): Promise<RunningNode> {
-  return Lifecycle.build((life) => buildNode(config, life))
+/** `ownInference`: an inference server that was started for this node alone. */
+export function startNode(
+  config: NodeConfig,
+  ownInference?: OwnInferenceUrl,
+): Promise<RunningNode> {
+  return Lifecycle.build((life) => buildNode({ config, ownInference }, life))
 }
 
-async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNode> {
+interface NodeParts {
+  readonly config: NodeConfig
+  readonly ownInference: OwnInferenceUrl | undefined
+}
+
+async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
   const log = openServerLog(config.logLevel, 'store')
   const metrics = new ApiMetrics()
@@ -47,11 +57,8 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
   const { logLevel } = config
   log.info('server starts', { version, node: process.version, dataDir: directory.path, logLevel })
 
-  const guard = new DiskGuard({
-    directory: directory.path,
-    reserveBytes: config.diskReserveBytes,
-    clock,
-  })
+  const { diskReserveBytes: reserveBytes } = config
+  const guard = new DiskGuard({ directory: directory.path, reserveBytes, clock })
   const coordination = await openLocalCoordination(config, directory.path, { clock, log, life })
   const { id: nodeId } = directory
   const hybridClock = await openHybridClock(coordination, { clock, log, life, nodeId })
@@ -72,13 +79,14 @@ async function buildNode(config: NodeConfig, life: Lifecycle): Promise<RunningNo
       nodeId,
       randomBits: () => randomBytes(8).toString('hex'),
       indexes: indexesOf(config, directory.path),
-      providers: providersOf(config),
+      providers: providersOf(config, given.ownInference),
+      media: mediaOf(config),
     },
     life,
   )
 
   const { store, cluster } = swarm
-  addMetrics(metrics, swarm.metrics, { guard, reserveBytes: config.diskReserveBytes })
+  addMetrics(metrics, swarm.metrics, { guard, reserveBytes })
 
   let isStopping = false
   // Health answers while recovery runs; the API opens when nothing is left of the last life.

@@ -7,12 +7,12 @@ import { encodeArtifact } from '../../node/embedding/artifact.ts'
 import { packBatch } from '../../node/index/host/document-batch.ts'
 import type { IndexEngine } from '../../node/index/host/index-engine.ts'
 import type { OrdinalSet } from '../../node/index/host/ordinal-set.ts'
-import { BuilderThread } from '../../node/index/vector/graph/builder-thread.ts'
+import { BuilderThread } from '../../node/index/vector/building/builder-thread.ts'
 import type {
   GraphBuilder,
   GraphBuilding,
   GraphJob,
-} from '../../node/index/vector/graph/graph-job.ts'
+} from '../../node/index/vector/building/graph-job.ts'
 import { openVectorFamily } from '../../node/index/vector/hosted/vector-family.ts'
 import { DIMENSION, type VectorSource } from './vector-source.ts'
 

@@ -1,10 +1,11 @@
 import type { RowResult } from '../report/finding.ts'
 import type { Bench, Suite, SuiteEntry } from '../suite.ts'
+import { sparseRow } from './sparse-bench.ts'
 import { VectorBench } from './vector-bench.ts'
 
 export const vectorsSuite: SuiteEntry = {
   packages: ['usearch'],
-  rowNames: ['ingest', 'search', 'filters', 'replaced', 'start'],
+  rowNames: ['ingest', 'search', 'filters', 'replaced', 'start', 'sparse'],
   takesDocuments: true,
   build: buildVectorsSuite,
 }
@@ -23,6 +24,7 @@ function buildVectorsSuite(bench: Bench): Suite {
       filters: row((vectors) => vectors.filters()),
       replaced: row((vectors) => vectors.replaced()),
       start: row((vectors) => vectors.start()),
+      sparse: async () => sparseRow(bench),
     },
     async [Symbol.asyncDispose]() {
       made?.[Symbol.dispose]()

@@ -8,7 +8,7 @@ import type { Finding, RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { BareUsearch } from './bare-usearch.ts'
 import { QuarryVectors } from './quarry-vectors.ts'
-import { buildVectorSource, nearestExactly, type VectorSource } from './vector-source.ts'
+import { buildVectorSource, DIMENSION, nearestExactly, type VectorSource } from './vector-source.ts'
 
 const DOCUMENTS = 100_000
 const DOCUMENTS_QUICK = 20_000
@@ -16,7 +16,8 @@ const QUERIES = 200
 const LIMIT = 10
 const RECALL_MIN = 0.95
 const EFFORTS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1]
-const WIDTHS = [10, 16, 32, 64, 128, 256, 512]
+/** Each is as wide as an effort is: neither side has finer steps. */
+const WIDTHS = EFFORTS.map((effort) => Math.round(16 * 64 ** effort))
 const F16_BYTES = 2
 
 type Passes = (number: number) => boolean
@@ -89,7 +90,8 @@ export class VectorBench implements Disposable {
       findings: [must(this.#ingest, 'what was measured at the beginning')],
       notes: [
         `${Math.round(bytesOnDisk / this.#source.count)} bytes on disk and ${Math.round(perVector)} in memory ` +
-          `for a vector, whose quantised bytes are ${384 * F16_BYTES}; graphs are mapped besides`,
+          `for a vector, with what is cached of its numbers (${DIMENSION * 4}) and codes (${DIMENSION}); its ` +
+          `quantised bytes, ${DIMENSION * F16_BYTES}, are mapped with the graph besides`,
         `the longest step of writing took ${this.#ours.longestStepMs.toFixed(1)} ms`,
       ],
     }
@@ -98,7 +100,7 @@ export class VectorBench implements Disposable {
   /** Each side as wide as it needs for the recall. */
   async search(): Promise<RowResult> {
     const effort = EFFORTS.find((one) => this.#recall(this.#oursBy(one)) >= RECALL_MIN) ?? 1
-    const width = WIDTHS.find((one) => this.#recall(this.#bareBy(one)) >= RECALL_MIN) ?? 512
+    const width = WIDTHS.find((one) => this.#recall(this.#bareBy(one)) >= RECALL_MIN) ?? 1024
     const findings = [this.#compare(`top ${LIMIT} at recall ≥ ${RECALL_MIN}`, effort, width)]
     const notes = EFFORTS.map((one) => {
       const recall = this.#recall(this.#oursBy(one)).toFixed(4)

@@ -22,6 +22,8 @@ export interface ClusterPorts {
   readonly etcdClient: number
   /** etcd asks for one, though its only member never uses it. */
   readonly etcdPeer: number
+  /** The port of the inference server that the nodes share. */
+  readonly inference: number
 }
 
 const FLAGS: Readonly<Record<keyof FirstPorts, string>> = {
@@ -44,9 +46,14 @@ export async function choosePorts(first: FirstPorts, nodes: number): Promise<Clu
     await assertFree(ports.peerPort, 'peerPort')
   }
   await assertFree(first.etcdPort, 'etcdPort')
-  const [client, peer] = await freePorts(2)
+  const [client, peer, inference] = await freePorts(3)
   const etcdClient = first.etcdPort === 0 ? must(client, 'a port') : first.etcdPort
-  return { nodes: chosen, etcdClient, etcdPeer: must(peer, 'a port') }
+  return {
+    nodes: chosen,
+    etcdClient,
+    etcdPeer: must(peer, 'a port'),
+    inference: must(inference, 'a port'),
+  }
 }
 
 function at(base: number, index: number): number {

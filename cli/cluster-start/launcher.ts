@@ -9,18 +9,27 @@ import { EXIT } from '../../lib/process/exit-codes.ts'
 import { CliError } from '../process/exit.ts'
 import { printable } from '../render/text-width.ts'
 import { HttpTransport } from '../service/http-transport.ts'
-import { memberOf, parseAnswer } from '../service/service-answers.ts'
-import { Child, type ChildCommand } from './child.ts'
+import { Child, type ChildCommand } from '../children/child.ts'
+import { readyPlaces } from '../children/ready-line.ts'
 import type { ClusterFolder } from './cluster-folder.ts'
 import type { ClusterPorts, NodePorts } from './cluster-ports.ts'
 import { isWarning } from './log-view.ts'
 
 const ETCD = 'etcd'
+const INFERENCE = 'inference'
 const POLL_MS = 100
 const START_MAX_MS = 120_000
 /** A node hands its leaderships over and flushes; the last nodes have nobody to hand over to. */
 const NODE_STOP_MAX_MS = 30_000
 const ETCD_STOP_MAX_MS = 10_000
+const INFERENCE_STOP_MAX_MS = 10_000
+
+/** What still works when a process has ended. */
+const REST_OF_NODE = 'the others serve what they hold; Ctrl-C and a new start bring it back'
+const REST_BY_NAME: ReadonlyMap<string, string> = new Map([
+  [ETCD, 'the nodes serve, but nothing in the cluster can be changed'],
+  [INFERENCE, 'words are found, meanings are not; Ctrl-C and a new start bring it back'],
+])
 
 /** What one node is started with. */
 export interface NodePlace {
@@ -43,6 +52,8 @@ export interface LaunchOptions {
   readonly clock: Clock
   /** The command line of a node, which prints a ready line as `quarry swarm` does. */
   readonly commandOf: (place: NodePlace) => ChildCommand
+  /** The command line of the inference server that the nodes ask. Undefined: none is started. */
+  readonly inference: ChildCommand | undefined
   /** A line of a process's log. */
   readonly onLine: (name: string, line: string) => void
   /** A sentence about a process, for a person. */
@@ -67,6 +78,7 @@ export class Launcher {
   readonly #with: LaunchOptions
   readonly #nodes: Child[] = []
   #etcd: Child | undefined
+  #inference: Child | undefined
   #isClosing = false
   readonly #onExit = (): void => this.#killAll()
   readonly #onHangup = (): void => {
@@ -100,11 +112,12 @@ export class Launcher {
 
   async #startAll(signals: StartSignals): Promise<readonly ReadyNode[]> {
     this.#etcd = this.#startEtcd()
+    this.#inference = this.#startInference()
     await this.#untilReady(this.#etcd, this.#etcdAnswers(signals.stop), signals)
     const started = this.#with.ports.nodes.map((ports, index) => this.#startNode(index + 1, ports))
     const ready = started.map(({ child, ready: one }) => this.#untilReady(child, one, signals))
     const nodes = await Promise.all(ready)
-    for (const child of [this.#etcd, ...this.#nodes]) void this.#tellOfEnd(child)
+    for (const child of this.#all()) void this.#tellOfEnd(child)
     return nodes
   }
 
@@ -117,6 +130,7 @@ export class Launcher {
   async close(): Promise<void> {
     this.#isClosing = true
     for (const child of this.#nodes) await this.#end(child, NODE_STOP_MAX_MS)
+    if (this.#inference !== undefined) await this.#end(this.#inference, INFERENCE_STOP_MAX_MS)
     if (this.#etcd !== undefined) await this.#end(this.#etcd, ETCD_STOP_MAX_MS)
     process.removeListener('exit', this.#onExit)
     process.removeListener('SIGHUP', this.#onHangup)
@@ -142,6 +156,23 @@ export class Launcher {
       if (isWarning(line)) onLine(ETCD, line)
     }
     return new Child(ETCD, command, { onOutput: onLog, onLog })
+  }
+
+  /** Nobody waits for it: nodes ask it again until it answers. */
+  #startInference(): Child | undefined {
+    const { inference, onLine } = this.#with
+    if (inference === undefined) return undefined
+    const onOutput = (line: string): void => {
+      if (readyPlaces(line) === undefined) onLine(INFERENCE, line)
+    }
+    return new Child(INFERENCE, inference, {
+      onOutput,
+      onLog: (line) => onLine(INFERENCE, line),
+    })
+  }
+
+  #all(): readonly Child[] {
+    return [...this.#nodes, this.#inference, this.#etcd].filter((child) => child !== undefined)
   }
 
   async #etcdAnswers(stop: AbortSignal): Promise<void> {
@@ -208,10 +239,7 @@ export class Launcher {
   async #tellOfEnd(child: Child): Promise<void> {
     const how = await child.ended
     if (this.#isClosing) return
-    const rest =
-      child.name === ETCD
-        ? 'the nodes serve, but nothing in the cluster can be changed'
-        : 'the others serve what they hold; Ctrl-C and a new start bring it back'
+    const rest = REST_BY_NAME.get(child.name) ?? REST_OF_NODE
     this.#with.onEvent(child.name, `${how}: ${rest}`)
   }
 
@@ -227,17 +255,8 @@ export class Launcher {
   }
 
   #killAll(): void {
-    for (const child of [...this.#nodes, this.#etcd]) {
-      if (child?.isRunning === true) child.kill()
-    }
+    for (const child of this.#all()) if (child.isRunning) child.kill()
   }
-}
-
-/** A line like `{"event":"ready","api":…,"health":…}`; undefined for any other. */
-function readyPlaces(line: string): { readonly api: string; readonly health: string } | undefined {
-  if (!line.startsWith('{"event":"ready"')) return undefined
-  const value = parseAnswer(line)
-  return { api: String(memberOf(value, 'api')), health: String(memberOf(value, 'health')) }
 }
 
 function startFailure({ name, tail }: Child, how: string): CliError {

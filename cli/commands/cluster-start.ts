@@ -1,11 +1,17 @@
 import { once } from 'node:events'
 import path from 'node:path'
 import type { Command } from 'commander'
-import type { ChildCommand } from '../cluster-start/child.ts'
+import type { ChildCommand } from '../children/child.ts'
+import { ownInferenceArgs } from '../children/own-inference-args.ts'
 import { openClusterFolder } from '../cluster-start/cluster-folder.ts'
-import { choosePorts, type FirstPorts } from '../cluster-start/cluster-ports.ts'
+import { choosePorts, type ClusterPorts, type FirstPorts } from '../cluster-start/cluster-ports.ts'
 import { findEtcd } from '../cluster-start/etcd-binary.ts'
-import { Launcher, type NodePlace, type ReadyNode } from '../cluster-start/launcher.ts'
+import {
+  Launcher,
+  type LaunchOptions,
+  type NodePlace,
+  type ReadyNode,
+} from '../cluster-start/launcher.ts'
 import { LogView } from '../cluster-start/log-view.ts'
 import { parseLauncherSettings } from '../config.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
@@ -18,6 +24,7 @@ import { examples, integerOption } from './client-command.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 const NODES_MAX = 9
+const INFERENCE_URL = 'QUARRY_INFERENCE_URL'
 const PORT_MAX = 65_000
 const PORTS = { apiPort: 8080, healthPort: 4200, peerPort: 7400, etcdPort: 2379 } as const
 
@@ -27,6 +34,8 @@ interface StartOptions extends FirstPorts {
   readonly cluster: string
   readonly logLevel: string
   readonly json?: boolean
+  /** False: no inference server is started. */
+  readonly inference?: boolean
 }
 
 const HELP = `
@@ -35,7 +44,8 @@ when all are ready. Their log goes to standard error, each line with the name of
 its process. Ctrl-C ends the nodes one after the other and then etcd; a second
 Ctrl-C ends all at once. A process that ends by itself is reported, and the others
 stay. Node n has the n-th port from each of the given ones; 0 takes free ports.
-QUARRY_ETCD names the etcd to run, if it is not in PATH.
+QUARRY_ETCD names the etcd to run, if it is not in PATH. The nodes share an
+inference server, which is started too unless QUARRY_INFERENCE_URL names one.
 ${examples(
   ['three nodes in ./cluster', 'quarry cluster start'],
   ['five, for a test', 'quarry cluster start --nodes 5 --data-dir /tmp/five --api-port 0'],
@@ -63,6 +73,7 @@ export function addClusterStartCommand(
     .option('--peer-port <port>', "the first node's port for others", port, PORTS.peerPort)
     .option('--etcd-port <port>', 'port of etcd', port, PORTS.etcdPort)
     .option('--log-level <level>', 'of the nodes: debug, info, warn, error', 'warn')
+    .option('--no-inference', 'start no inference server')
     .option('--json', 'print the addresses as one line of JSON')
     .addHelpText('after', HELP)
     .action((options: StartOptions) =>
@@ -79,7 +90,8 @@ async function runCluster(
   const { err } = context.terminal
   const stop = context.stopSignal()
   const names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`)
-  const log = new LogView(err, [...names, 'etcd'])
+  const others = startsInference(options, context) ? ['etcd', 'inference'] : ['etcd']
+  const log = new LogView(err, [...names, ...others])
   const etcd = await findEtcd(parseLauncherSettings(context.env))
   const ports = await choosePorts(options, nodes)
   const folder = await openClusterFolder(dataDir)
@@ -89,7 +101,7 @@ async function runCluster(
     folder,
     ports,
     commandOf,
-    env: context.env,
+    ...inferenceOf(options, ports, context),
     clock: context.clock,
     onLine: (name, line) => log.line(name, line),
     onEvent: (name, sentence) => log.event(name, sentence),
@@ -103,6 +115,25 @@ async function runCluster(
     if (!stop.aborted) throw error
   } finally {
     await launcher.close()
+  }
+}
+
+function startsInference({ inference = true }: StartOptions, { env }: CliContext): boolean {
+  return inference && env[INFERENCE_URL] === undefined
+}
+
+/** The environment of the nodes names the server that is started for them. */
+function inferenceOf(
+  options: StartOptions,
+  { inference: port }: ClusterPorts,
+  context: CliContext,
+): Pick<LaunchOptions, 'inference' | 'env'> {
+  const { env } = context
+  if (!startsInference(options, context)) return { inference: undefined, env }
+  const args = ownInferenceArgs({ port: String(port), logLevel: options.logLevel })
+  return {
+    inference: { command: process.execPath, args, env },
+    env: { ...env, [INFERENCE_URL]: `http://127.0.0.1:${port}` },
   }
 }
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import path from 'node:path'
 import type { Command } from 'commander'
+import { Lifecycle } from '../../lib/lifecycle.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { ApiClient, tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { DEMO_SCHEMA, waitForIndex } from '../demo/demo-queries.ts'
+import { prepareMeanings } from '../demo/demo-meanings.ts'
 import { DEMO_SPLIT_KEYS, DEMO_TABLE, showTour } from '../demo/demo-tour.ts'
 import { portOrAny } from '../demo/free-port.ts'
 import { CliError } from '../process/exit.ts'
@@ -14,10 +16,12 @@ import { plural } from '../render/quantity.ts'
 import { memberOf, parseAnswer, parseTable } from '../service/service-answers.ts'
 import { paint, writeLine } from '../process/terminal.ts'
 import { createIfAbsent, describeResult, LOAD_DEFAULTS } from './load.ts'
+import { openStoreInference } from './swarm-inference.ts'
 import { startSwarm } from './swarm.ts'
 
 const NODE_MODULES = path.resolve(import.meta.dirname, '../../node_modules')
 const API_PORT = 8080
+const LOG_LEVEL = 'warn'
 const HEALTH_PORT = 4200
 /** A directory of its own, because the default directory of `quarry swarm` holds the user's data. */
 const DEMO_DATA_DIR = 'demo-data'
@@ -48,9 +52,12 @@ async function runDemo(options: DemoOptions, context: CliContext): Promise<void>
     screen,
     paint(screen, 'dim', `starting a store in ${path.resolve(options.dataDir)}`),
   )
+  await using life = new Lifecycle()
+  const { url } = await openStoreInference({ logLevel: LOG_LEVEL }, context, { life, stop })
   const node = await startSwarm(
-    { dataDir: options.dataDir, apiPort, healthPort, host: '127.0.0.1', logLevel: 'warn' },
+    { dataDir: options.dataDir, apiPort, healthPort, host: '127.0.0.1', logLevel: LOG_LEVEL },
     context,
+    { ownInference: url },
   )
   try {
     await writeLine(screen, `${paint(screen, 'bold', 'Quarry')} in swarm mode at ${node.apiUrl}`)
@@ -91,6 +98,7 @@ async function fillTable(client: ApiClient, context: CliContext): Promise<void> 
   )
   if (result.stopped !== undefined) throw result.stopped.cause
   await writeLine(screen, describeResult(result, DEMO_TABLE, screen))
+  await prepareMeanings(client, DEMO_TABLE, context.clock)
   await waitForIndex(client, DEMO_TABLE)
 }
 

@@ -32,6 +32,8 @@ interface QueryOptions extends ClientOptions {
   readonly facet?: readonly string[]
   readonly highlight?: readonly string[]
   readonly index?: string
+  readonly meaning?: string
+  readonly like?: string
   readonly profile?: boolean
   readonly simple?: boolean
   readonly stale?: boolean
@@ -53,7 +55,9 @@ export function addQueryCommand(program: Command, context: CliContext): void {
       'show the found words of a field (may be repeated)',
       collectOption,
     )
-    .option('--index <name>', 'search this full_text index instead of the built-in one')
+    .option('--meaning <text>', 'find documents that mean this, by the embeddings index of --index')
+    .option('--like <key>', 'find documents like this one, by the embeddings index of --index')
+    .option('--index <list>', 'search these indexes instead of the built-in one, comma separated')
     .option('--simple', 'QUERY is what a person types: typos, URLs, a word that is only begun')
     .option('--profile', 'show how long each phase took')
     .option(...STALE_OPTION)
@@ -62,10 +66,11 @@ export function addQueryCommand(program: Command, context: CliContext): void {
       `
 QUERY holds words, field:word, "phrases", +must, -must_not, AND, OR, NOT,
 (brackets), ranges like price:[5 TO 9], wild*, and fuzzy~. Without QUERY, every
-document is a hit.
+document is a hit. With QUERY and --meaning or --like, both lists are merged.
 ${examples(
   ['words, with highlights', 'quarry query books "sea chart*" --highlight title'],
   ['only counts', 'quarry query packages --limit 0 --facet license --facet keywords'],
+  ['by meaning', 'quarry query packages --meaning "colours in a console" --index meaning'],
   ['by price, descending', "quarry query books 'title:sea' --order-by -price --fields title,price"],
 )}`,
     )
@@ -99,9 +104,12 @@ async function askQuery(table: string, query: string | undefined, options: Query
 /** Absent options are undefined, which JSON leaves out. */
 function buildQueryRequest(query: string | undefined, options: QueryOptions): object {
   const { filter, fields, limit, offset, cursor, orderBy, facet, highlight, index } = options
+  const { meaning, like } = options
   const search = options.simple === true ? { simple: { query } } : { query }
   return {
     full_text_search: query === undefined ? undefined : search,
+    semantic_search: meaning,
+    similar_to: like === undefined ? undefined : { key: like },
     filter_query: filter === undefined ? undefined : parseFilter(filter),
     fields: fields === undefined ? undefined : splitList(fields),
     limit,
@@ -110,7 +118,7 @@ function buildQueryRequest(query: string | undefined, options: QueryOptions): ob
     order_by: orderBy === undefined ? undefined : splitList(orderBy).map(sortKeyOf),
     aggregations: facet === undefined ? undefined : facetsOf(facet),
     highlight: highlight === undefined ? undefined : { fields: highlight, ...MARKS },
-    indexes: index === undefined ? undefined : [index],
+    indexes: index === undefined ? undefined : splitList(index),
     profile: options.profile,
   }
 }

@@ -52,7 +52,7 @@ export async function waitForIndex(client: ApiClient, table: string): Promise<vo
 type QueryStep = Pick<DemoStep, 'method' | 'path' | 'expectedStatus' | 'view'>
 
 /** The same view as that of `quarry query`. */
-function hitsAndFacets(text: string, screen: Output): readonly string[] {
+export function hitsAndFacets(text: string, screen: Output): readonly string[] {
   const inner = { ...screen, columns: screen.columns - INDENT_COLUMNS }
   return queryView(parseAnswer(text), inner, DEFAULT_MARKS).replace(/^\n+/, '').split('\n')
 }

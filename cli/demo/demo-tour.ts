@@ -4,6 +4,7 @@ import { EXIT } from '../../lib/process/exit-codes.ts'
 import { lookupPath, tablePath } from '../service/api-client.ts'
 import { CliError } from '../process/exit.ts'
 import { endOfPrefix } from '../service/key-prefix.ts'
+import { showMeanings } from './demo-meanings.ts'
 import { showQueries } from './demo-queries.ts'
 import { showStep } from './demo-step.ts'
 import type { DemoStage } from './demo-step.ts'
@@ -21,6 +22,7 @@ const SCOPE = '@types/'
 export async function showTour(stage: DemoStage, sample: string): Promise<void> {
   await showReads(stage, sample)
   await showQueries(stage, DEMO_TABLE)
+  await showMeanings(stage, { table: DEMO_TABLE, sample })
   await showTransform(stage)
   await showCommit(stage)
   await showCrossShardBatch(stage)

@@ -18,7 +18,7 @@ import { keepsBody, MergedEmbeddings } from './merged-embeddings.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { MergeFailure, MergeRequest, MergeResult } from './store-service.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
-import type { TransactionRunner } from './transactions/transaction-runner.ts'
+import type { EnrichedWriter } from './transactions/enriched-writer.ts'
 
 const MERGE_RECORDS_MAX = 10_000
 const MERGE_SCANNED_KEYS_MAX = 100_000
@@ -34,7 +34,7 @@ const ROW_COST_BYTES = 256
  */
 export interface LinearMergeOptions {
   readonly clock: Clock
-  readonly runner: TransactionRunner
+  readonly writer: Pick<EnrichedWriter, 'run'>
   readonly scan: (table: OpenTable, range: KeyRange) => AsyncIterable<readonly ScanRow[]>
 }
 
@@ -223,14 +223,15 @@ class Comparison {
 
 /** False when a document changed after it was compared. */
 async function write(
-  { runner, clock }: LinearMergeOptions,
+  { writer, clock }: LinearMergeOptions,
   table: OpenTable,
   { request, difference }: { request: MergeRequest; difference: Difference },
 ): Promise<boolean> {
   const { syncLevel, signal } = request.options
   const collector = new PartCollector()
   await runInTurn(collectDifference(collector, table, difference), { clock, signal })
-  const outcome = await runner.run(collector.parts, {
+  const outcome = await writer.run(collector.parts, {
+    syncLevel,
     onContention: 'wait',
     awaitResolution: syncLevel !== 'propose',
     ...(signal === undefined ? {} : { signal }),

@@ -1,5 +1,4 @@
 import type { Clock } from '../../lib/clock.ts'
-import { isPublicAddress } from '../../lib/media/public-address.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
 import { DocumentClock } from '../clock/document-clock.ts'
@@ -10,9 +9,9 @@ import { IndexWorkerPool } from '../index/host/index-worker-pool.ts'
 import { WorkerMetrics } from '../index/host/worker-metrics.ts'
 import { INDEX_KINDS, INDEX_WORKER } from '../index/kinds/index-kinds.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { Enrichers } from '../enrichment/enrichers.ts'
+import type { MediaSurroundings } from '../media/open-media.ts'
 import type { ProviderSurroundings } from '../providers/access/provider-access.ts'
-import { Providers } from '../providers/providers.ts'
-import { openReranker } from '../providers/wire/rerankers.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { IndexParts } from '../shard/following/shard-indexes.ts'
@@ -23,12 +22,13 @@ import { Catalog } from './tables/catalog.ts'
 import { FieldCatalog } from './tables/field-catalog.ts'
 import { Idempotency } from './transactions/idempotency.ts'
 import { NodeHousekeeper } from './node-housekeeper.ts'
+import { enrichmentMetrics } from './enrichment-metrics.ts'
+import { openEnrichers } from './open-enrichers.ts'
+import { openModels } from './open-models.ts'
 import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
 import { storeMetrics } from './store-metrics.ts'
 import { NearTables, type FindNear } from './query/near-tables.ts'
-import { OpenedRerankers } from './query/opened-rerankers.ts'
-import { buildNodeModels } from './query/node-models.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
@@ -38,6 +38,7 @@ import { TableRegistry } from './tables/table-registry.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import type { TableShards } from './tables/table-shards.ts'
 import { TableRoutes } from './tables/table-routes.ts'
+import { EnrichedWriter } from './transactions/enriched-writer.ts'
 import { TransactionFinisher } from './transactions/transaction-finisher.ts'
 import { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import { TransactionRunner } from './transactions/transaction-runner.ts'
@@ -60,6 +61,8 @@ export interface StoreParts {
   readonly randomBits: () => string
   /** What models elsewhere are asked with. Absent: none are asked. */
   readonly providers?: ProviderSurroundings
+  /** What media of documents and queries are read with. Absent: what is public. */
+  readonly media?: MediaSurroundings
   /** Absent: the node keeps no indexes, and searches are refused. */
   readonly indexes?: {
     /** The directory that holds the indexes of all shards. */
@@ -145,25 +148,25 @@ export async function openStore(
   const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
   const { host, replication, cluster, mayRepair, replicasOf, nearOf } = place
   const known = { catalog, registry, host, replication }
-  const admin = new TableAdmin({ ...known, clock, log, randomBits })
+  const asked = { clock, surroundings: parts.providers, media: parts.media, registry }
+  const { completeIndex, queries: models, openEnrichment, enrichments } = openModels(asked, life)
+  const admin = new TableAdmin({ ...known, clock, log, randomBits, completeIndex })
   const pins = new ReadPins(clock)
   const kept = { clock, hybridClock, led, pins, log, mayRepair }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
   const idempotency = new Idempotency({ clock, admin, registry })
-  const tableMetrics = new TableMetrics({ clock, led, tables: () => registry.tables() })
   const store = new SwarmStore({
     clock: new DocumentClock(clock, hybridClock),
     registry,
     admin,
-    runner,
     idempotency,
     led,
     housekeeper,
     scan: { hybridClock, pins },
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     near: nearOf && new NearTables({ nearOf, clock }),
-    models: buildNodeModels({ clock, rerankers: openRerankers(parts, life) }),
-    merge: { clock, runner },
+    models,
+    writer: new EnrichedWriter({ clock, runner, enrichments }),
     replication,
     cluster,
     learnTable: place.learnTable,
@@ -171,6 +174,7 @@ export async function openStore(
   })
 
   life.onClose(() => admin.closeAll())
+  const enrichers = openEnrichers({ led, openEnrichment, randomBits, clock, log }, life)
   await place.openTables(admin)
   life.onClose(() => finisher.idle())
 
@@ -185,25 +189,28 @@ export async function openStore(
   const counting = { ...ending, clock, registry, led, runner, recovery, idempotency, housekeeper }
   const metrics = [
     storeMetrics({ ...counting, indexEvents: indexes?.events, isReady: () => store.ready() }),
-    () => journal.metricLines(),
-    () => tableMetrics.lines(),
-    ...(opened?.metrics ?? []),
+    ...metricsOfParts({ clock, led, registry, journal, enrichers, opened }),
     ...place.metrics,
   ]
   return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
 }
 
-/** Undefined for a store that asks no models elsewhere. */
-function openRerankers(
-  { providers: surroundings, clock }: StoreParts,
-  life: Lifecycle,
-): OpenedRerankers | undefined {
-  if (surroundings === undefined) return undefined
-  const providers = new Providers({ ...surroundings, clock, isPublic: isPublicAddress })
-  life.onClose(() => providers[Symbol.asyncDispose]())
-  const rerankers = new OpenedRerankers((config) => openReranker(config, providers.wire, clock))
-  life.onClose(() => rerankers[Symbol.asyncDispose]())
-  return rerankers
+interface MeasuredParts
+  extends Pick<StoreParts, 'clock' | 'journal'>, Pick<StoreCore, 'led' | 'registry'> {
+  readonly enrichers: Enrichers | undefined
+  readonly opened: OpenedIndexes | undefined
+}
+
+function metricsOfParts(parts: MeasuredParts): MetricSource[] {
+  const { journal, registry, enrichers, opened, ...read } = parts
+  const tables = new TableMetrics({ ...read, tables: () => registry.tables() })
+  const made = enrichers && [() => enrichmentMetrics(enrichers.counts())]
+  return [
+    () => journal.metricLines(),
+    () => tables.lines(),
+    ...(made ?? []),
+    ...(opened?.metrics ?? []),
+  ]
 }
 
 interface OpenedIndexes {

@@ -1,6 +1,7 @@
 // The store as the HTTP API calls it. The API parses requests and serialises answers; everything else
 // happens behind this interface, whether shards are in this process or on other machines.
 
+import type { IndexStatusOptions } from '../shard/following/index-health.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
@@ -167,7 +168,7 @@ export interface StoreService {
   updateSchema(name: string, schema: unknown): Promise<TableInfo>
 
   listIndexes(table: string): Promise<readonly IndexInfo[]>
-  getIndex(table: string, index: string): Promise<IndexInfo>
+  getIndex(table: string, index: string, options?: IndexStatusOptions): Promise<IndexInfo>
   /** Resolves when the index exists. It indexes the table's documents in the background. */
   createIndex(table: string, index: string, config: unknown): Promise<void>
   /** Resolves when the files of the index are gone from the disk. */

@@ -1,5 +1,6 @@
 // The store in one process. See store-service.ts for the contract.
 
+import type { IndexStatusOptions } from '../shard/following/index-health.ts'
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
@@ -52,14 +53,15 @@ import { intersectRanges } from '../shard/command/key-range.ts'
 import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
 import type { RunOutcome, TransactionConflict } from './transactions/run-outcome.ts'
-import type { RunOptions, TransactionRunner } from './transactions/transaction-runner.ts'
+import type { EnrichedWriter, WriteRunOptions } from './transactions/enriched-writer.ts'
+import type { RunOptions } from './transactions/transaction-runner.ts'
 
 /** The opened parts of one process. The store calls them and closes none of them. */
 export interface SwarmStoreOptions {
   readonly clock: Clock
   readonly registry: TableRegistry
   readonly admin: TableAdmin
-  readonly runner: TransactionRunner
+  readonly writer: EnrichedWriter
   readonly idempotency: Idempotency
   readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
@@ -70,7 +72,6 @@ export interface SwarmStoreOptions {
   readonly near: NearTables | undefined
   /** What queries may ask models. */
   readonly models: QueryModels
-  readonly merge: Omit<LinearMergeOptions, 'scan'>
   readonly version: string
   readonly replication: ReplicationRules
   readonly cluster: ClusterService
@@ -169,11 +170,15 @@ export class SwarmStore implements StoreService {
     return Promise.all(indexesOf(table.record).map((index) => indexInfoOf(table, index)))
   }
 
-  async getIndex(name: string, indexName: string): Promise<IndexInfo> {
+  async getIndex(
+    name: string,
+    indexName: string,
+    options?: IndexStatusOptions,
+  ): Promise<IndexInfo> {
     const table = await this.#known(name)
     const index = indexesOf(table.record).find((known) => known.name === indexName)
     if (index === undefined) throw unknownIndex(name, indexName)
-    return indexInfoOf(table, index)
+    return indexInfoOf(table, index, options)
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
@@ -211,12 +216,12 @@ export class SwarmStore implements StoreService {
   }
 
   async merge(name: string, request: MergeRequest): Promise<MergeResult> {
-    const { clock, merge, scan: scanOptions } = this.#with
+    const { clock, writer, scan: scanOptions } = this.#with
     const { signal = new AbortController().signal } = request.options
     const scan: LinearMergeOptions['scan'] = (one, range) =>
       scanTable(scanOptions, { table: one, range, signal })
     const table = this.#find(name) ?? (await this.#known(name))
-    const result = await mergePage({ ...merge, scan }, table, request)
+    const result = await mergePage({ clock, writer, scan }, table, request)
     if (!request.dryRun) await waitForIndexes(clock, table.shards, request.options)
     return result
   }
@@ -333,7 +338,7 @@ export class SwarmStore implements StoreService {
   }
 
   async #transact<Answer>(options: WriteOptions, request: Transacted<Answer>): Promise<Answer> {
-    const { clock, runner, idempotency } = this.#with
+    const { clock, writer, idempotency } = this.#with
     const { signal } = options
     const { writes, readSet, answer, answerOf } = request
     const learning = this.#learn([...writes, ...readSet].map(({ table }) => table))
@@ -344,7 +349,7 @@ export class SwarmStore implements StoreService {
       runInTurn(request.collect(), { clock, signal })
     const run = (collected: PartCollector): Promise<RunOutcome> => {
       collector = collected
-      return runner.run(collected.parts, runOptions)
+      return writer.run(collected.parts, runOptions)
     }
     if (options.idempotency === undefined) {
       const collected = collect()
@@ -447,7 +452,7 @@ function countsByTable(writes: readonly TableWrites[]): Readonly<Record<string, 
 function runOptionsOf(
   { syncLevel, signal }: WriteOptions,
   onContention: RunOptions['onContention'],
-): RunOptions {
+): WriteRunOptions {
   const awaitResolution = syncLevel !== 'propose'
-  return { onContention, awaitResolution, ...(signal === undefined ? {} : { signal }) }
+  return { onContention, awaitResolution, syncLevel, ...(signal === undefined ? {} : { signal }) }
 }

@@ -27,7 +27,8 @@ export interface SparseRow {
   readonly weights: Float32Array
 }
 
-interface ArtifactHead {
+/** What all kinds of artifacts have. */
+export interface ArtifactHead {
   /** The document for which it was made has it: the artifact of another ordinal is dead. */
   readonly ordinal: number
   /** 16 bytes that name what was embedded and how; undefined: a client gave the vector. */
@@ -95,12 +96,21 @@ export function encodeArtifact(artifact: Artifact): Buffer {
  * they are aligned there, else copies.
  */
 export function decodeArtifact(bytes: Uint8Array): Artifact {
+  return decode(bytes, decodeTexts)
+}
+
+/** As `decodeArtifact`, without a look at the texts, which may be longer than the rows. */
+export function decodeArtifactRows(bytes: Uint8Array): Artifact {
+  return decode(bytes, () => undefined)
+}
+
+function decode(bytes: Uint8Array, readTexts: typeof decodeTexts): Artifact {
   const view = checkHead(bytes)
   const kind = kindOf(bytes)
   const textsBytes = view.getUint32(TEXTS_AT, true)
   const rowsEnd = bytes.length - textsBytes
   if (rowsEnd < HEAD_BYTES) throw corrupt('its texts are cut short')
-  const texts = decodeTexts(bytes.subarray(rowsEnd), view.getUint16(2, true))
+  const texts = readTexts(bytes.subarray(rowsEnd), view.getUint16(2, true))
   const head = {
     ordinal: view.getUint32(ORDINAL_AT, true),
     sourceHash: hashOf(bytes),
@@ -123,6 +133,16 @@ export function decodeArtifact(bytes: Uint8Array): Artifact {
   }
 }
 
+/** The head alone, without a look at the rows. */
+export function headOfArtifact(bytes: Uint8Array): ArtifactHead & { readonly kind: ArtifactKind } {
+  const view = checkHead(bytes)
+  return {
+    kind: kindOf(bytes),
+    ordinal: view.getUint32(ORDINAL_AT, true),
+    sourceHash: hashOf(bytes),
+  }
+}
+
 /** The ordinal alone, without a look at the rows. */
 export function ordinalOfArtifact(bytes: Uint8Array): number {
   return checkHead(bytes).getUint32(ORDINAL_AT, true)
@@ -138,6 +158,12 @@ export function withArtifactOrdinal(bytes: Uint8Array, ordinal: number): Buffer 
 /** Whether there is anything to search: not in a parked one, nor in one of a document without text. */
 export function hasRows(bytes: Uint8Array): boolean {
   return rowCountOf(checkHead(bytes)) > 0
+}
+
+/** The texts as they are stored: JSON, or no bytes. A parked one has none that belong to its document. */
+export function textsOfArtifact(bytes: Buffer): Buffer {
+  const textsBytes = checkHead(bytes).getUint32(TEXTS_AT, true)
+  return bytes.subarray(kindOf(bytes) === 'parked' ? bytes.length : bytes.length - textsBytes)
 }
 
 function bytesOfRows(artifact: Artifact): number {

@@ -1,20 +1,30 @@
 // The configuration of an embeddings index, as clients write it and as answers show it.
 
 import { ServiceError } from '../../lib/errors.ts'
+import { parseManagedConfig, showManagedConfig } from './managed-config.ts'
+import { isPlainObject, type PlainMembers } from './setting-members.ts'
 import {
   DIMENSION_MAX,
   isDimension,
+  isManaged,
   METRICS,
   QUANTIZATIONS,
   readEmbeddingsSettings,
   VECTOR_ENGINES,
+  type DenseIndexSettings,
   type EmbeddingsSettings,
+  type RequestedManaged,
 } from './settings.ts'
+import {
+  CHUNK_SIZE_MAX,
+  CHUNK_SIZE_MIN,
+  parseSparseSettings,
+  showSparseSettings,
+} from './sparse-settings.ts'
 
 /** The members of a configuration beside those that every kind of index has. */
-export type ConfigMembers = Readonly<Record<string, unknown>>
+export type ConfigMembers = PlainMembers
 
-const CHUNK_SIZE_MIN = 64
 /** What is computed by the server: an external index has none of it. */
 const MANAGED_MEMBERS = ['field', 'template', 'embedder', 'summarizer', 'chunker'] as const
 const DENSE_MEMBERS = ['dimension', 'distance_metric', 'engine', 'quantization'] as const
@@ -37,14 +47,17 @@ const CHECKS: ReadonlyMap<string, Check> = new Map([
   ['chunker', isObject],
   ['top_k', atLeast(1)],
   ['min_weight', (value) => must(isNumber(value) && value >= 0, 'a number, at least 0')],
-  ['chunk_size', atLeast(CHUNK_SIZE_MIN)],
+  ['chunk_size', between(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX)],
 ])
 
 /**
- * Checks a configuration. `where` names the index in messages. INVALID_ARGUMENT names the first member
- * that does not fit.
+ * Checks a configuration. `where` names the index in messages. INVALID_ARGUMENT names the first member that
+ * does not fit. What only models and templates can tell is checked where the index is created.
  */
-export function parseEmbeddingsConfig(members: ConfigMembers, where: string): EmbeddingsSettings {
+export function parseEmbeddingsConfig(
+  members: ConfigMembers,
+  where: string,
+): EmbeddingsSettings | RequestedManaged {
   for (const [name, value] of Object.entries(members)) checkMember(name, value, where)
   const { external = false, sparse = false } = members
   refuseOthers(members, sparse === true ? DENSE_MEMBERS : SPARSE_MEMBERS, (name) =>
@@ -54,18 +67,26 @@ export function parseEmbeddingsConfig(members: ConfigMembers, where: string): Em
     ),
   )
   if (external === true) return parseExternal(members, where)
-  throw invalid(
-    where,
-    'vectors that the store computes are not available yet; set external to true and write them in _embeddings',
-  )
+  if (sparse === true) {
+    throw invalid(where, 'no provider makes sparse vectors; set external to true, and write them')
+  }
+  const { dimension } = members
+  return {
+    external: false,
+    sparse: false,
+    dimension: isDimension(dimension) ? dimension : undefined,
+    ...parseForm(members),
+    ...parseManagedConfig(members, where),
+  }
 }
 
-/** The configuration that makes these settings, with all defaults. */
+/** The configuration that makes these settings, with all defaults. Keys that were written plainly are hidden. */
 export function showEmbeddingsConfig(settings: unknown): ConfigMembers {
   const read = readEmbeddingsSettings(settings)
-  if (read.sparse) return { external: true, sparse: true }
+  if (read.sparse) return { external: true, sparse: true, ...showSparseSettings(read) }
   const { dimension, metric, engine, quantization } = read
-  return { external: true, dimension, distance_metric: metric, engine, quantization }
+  const form = { dimension, distance_metric: metric, engine, quantization }
+  return isManaged(read) ? { ...showManagedConfig(read), ...form } : { external: true, ...form }
 }
 
 function checkMember(name: string, value: unknown, where: string): void {
@@ -88,21 +109,23 @@ function parseExternal(members: ConfigMembers, where: string): EmbeddingsSetting
     ),
   )
   if (members['sparse'] === true) {
-    throw invalid(where, 'sparse vectors cannot be searched yet; leave sparse out')
+    return { external: true, sparse: true, ...parseSparseSettings(members) }
   }
-  const { dimension, distance_metric, engine = 'usearch', quantization = 'f16' } = members
-  if (dimension === undefined) {
+  const { dimension } = members
+  if (!isDimension(dimension)) {
     throw invalid(where, 'dimension is missing; give the count of numbers in each vector')
   }
-  const metric = distance_metric ?? 'l2_squared'
-  return readEmbeddingsSettings({
-    external: true,
-    sparse: false,
-    dimension,
-    metric,
-    engine,
-    quantization,
-  })
+  return { external: true, sparse: false, dimension, ...parseForm(members) }
+}
+
+/** The members are checked, so what is not there takes its default. */
+function parseForm(members: ConfigMembers): Omit<DenseIndexSettings, 'dimension'> {
+  const { distance_metric: metric, engine, quantization } = members
+  return {
+    metric: METRICS.find((known) => known === metric) ?? 'l2_squared',
+    engine: VECTOR_ENGINES.find((known) => known === engine) ?? 'usearch',
+    quantization: QUANTIZATIONS.find((known) => known === quantization) ?? 'f16',
+  }
 }
 
 function refuseOthers(
@@ -123,8 +146,7 @@ function isText(value: unknown): string | undefined {
 }
 
 function isObject(value: unknown): string | undefined {
-  const isOne = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return must(isOne, 'an object')
+  return must(isPlainObject(value), 'an object')
 }
 
 function isNumber(value: unknown): value is number {
@@ -134,6 +156,11 @@ function isNumber(value: unknown): value is number {
 function atLeast(min: number): Check {
   return (value) =>
     must(isNumber(value) && Number.isInteger(value) && value >= min, `an integer, at least ${min}`)
+}
+
+function between(min: number, max: number): Check {
+  const isIn = (value: unknown): boolean => isNumber(value) && value >= min && value <= max
+  return (value) => must(isIn(value) && Number.isInteger(value), `an integer from ${min} to ${max}`)
 }
 
 function oneOf(known: readonly string[]): Check {

@@ -5,7 +5,8 @@ import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import { JsonScanner, kindAt, readString } from '../document/json-scanner.ts'
 import { encodeArtifact, type Artifact } from './artifact.ts'
-import type { EmbeddingsSettings } from './settings.ts'
+import { isManaged, type EmbeddingsSettings } from './settings.ts'
+import { sparseProblem } from './sparse-rules.ts'
 import { parseVector, type WrittenVector } from './vector-forms.ts'
 
 /** An index that has vectors, as its table's record has it. */
@@ -65,6 +66,9 @@ function artifactOf(
   settings: EmbeddingsSettings,
   where: string,
 ): Buffer | undefined {
+  if (isManaged(settings)) {
+    throw invalid(`${where}: the store makes the vectors of this index; leave it out`)
+  }
   if (value === null) return undefined
   const written = parseVector(value, where)
   const problem = problemOf(written, settings)
@@ -75,7 +79,8 @@ function artifactOf(
 /** Why the index cannot have the vector. */
 function problemOf(written: WrittenVector, settings: EmbeddingsSettings): string | undefined {
   if (settings.sparse) {
-    return written.kind === 'sparse' ? undefined : 'is dense, and the index has sparse vectors'
+    if (written.kind === 'dense') return 'is dense, and the index has sparse vectors'
+    return sparseProblem(written)
   }
   if (written.kind === 'sparse') return 'is sparse, and the index has dense vectors'
   const { dimension, metric } = settings

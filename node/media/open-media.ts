@@ -6,14 +6,18 @@ import { MediaBudget } from './media-budget.ts'
 import { MediaResolver } from './media-resolver.ts'
 import type { MediaSettings } from './media-settings.ts'
 
-/** What media are read with. */
-export interface MediaParts {
+/** What a node's process says about media. */
+export interface MediaSurroundings {
   readonly settings: MediaSettings
-  readonly clock: Clock
   /** The server's environment, for the processes that read documents. */
   readonly environment: Env
   /** Absent: the system's resolver and the public addresses of the Internet. */
   readonly network?: NetworkView
+}
+
+/** What media are read with. */
+export interface MediaParts extends MediaSurroundings {
+  readonly clock: Clock
 }
 
 /** All that a node has for media, once: \`resolver.resolve(reference, budget.hold(signal))\`. */

@@ -4,14 +4,20 @@ import type { Clock } from '../../lib/clock.ts'
 import { ProviderAccess } from './access/provider-access.ts'
 import type { ProviderSurroundings } from './access/provider-access.ts'
 import type { IsPublic } from './access/url-rules.ts'
-import { EmbedderPool } from './embedding/embedder-pool.ts'
+import { EmbedderPool } from './pool/embedder-pool.ts'
 import { QueryVectors } from './embedding/query-vectors.ts'
 import { ProviderCaller } from './http/provider-call.ts'
 import { ProviderHttp } from './http/provider-http.ts'
+import { ModelPool } from './pool/model-pool.ts'
 import { openEmbedder } from './open-embedder.ts'
+import type { ChunkerConfig, GeneratorConfig, RerankerConfig } from './config/provider-config.ts'
+import type { Chunker, Generator, Reranker } from './contract/provider.ts'
 import { BedrockClients } from './wire/bedrock-client.ts'
+import { openChunker } from './wire/chunkers.ts'
+import { openGenerator } from './wire/generators.ts'
 import { GoogleIdentity } from './wire/google-identity.ts'
 import type { CloudIdentity } from './wire/google-identity.ts'
+import { openReranker } from './wire/rerankers.ts'
 import { TIMEOUTS_DEFAULT } from './wire/wire-parts.ts'
 import type { ProviderTimeouts, WireParts } from './wire/wire-parts.ts'
 
@@ -24,11 +30,18 @@ export interface ProvidersParts extends ProviderSurroundings {
   readonly identity?: CloudIdentity
 }
 
+/** Clients choose the rerankers of their queries, so the count of those that are kept is bounded. */
+const RERANKERS_KEPT_MAX = 64
+
 /** The providers of one node. */
 export class Providers implements AsyncDisposable {
   readonly embedders: EmbedderPool
   readonly queryVectors: QueryVectors
-  /** For openers of single generators, rerankers and chunkers. */
+  /** Generators and chunkers belong to indexes, and close with the last one that uses them. */
+  readonly generators: ModelPool<GeneratorConfig, Generator>
+  readonly chunkers: ModelPool<ChunkerConfig, Chunker>
+  readonly rerankers: ModelPool<RerankerConfig, Reranker>
+  /** What a model is opened with. */
   readonly wire: WireParts
   readonly #http: ProviderHttp
 
@@ -40,20 +53,29 @@ export class Providers implements AsyncDisposable {
     ...around
   }: ProvidersParts) {
     this.#http = new ProviderHttp({ clock, isPublic, env: around.env })
-    this.wire = {
+    const wire = {
       access: new ProviderAccess(around),
       caller: new ProviderCaller(this.#http, clock),
       identity: identity ?? new GoogleIdentity(clock),
       bedrock: new BedrockClients(),
       timeouts,
     }
-    this.embedders = new EmbedderPool((config) => openEmbedder(config, this.wire, clock))
+    this.wire = wire
+    this.embedders = new EmbedderPool((config) => openEmbedder(config, wire, clock))
+    this.generators = new ModelPool((config) => openGenerator(config, wire, clock), 0)
+    this.chunkers = new ModelPool((config) => openChunker(config, wire, clock), 0)
+    this.rerankers = new ModelPool(
+      (config) => openReranker(config, wire, clock),
+      RERANKERS_KEPT_MAX,
+    )
     this.queryVectors = new QueryVectors(clock)
   }
 
   /** Ends all calls, and closes idle connections. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.embedders[Symbol.asyncDispose]()
+    for (const pool of [this.embedders, this.generators, this.chunkers, this.rerankers]) {
+      await pool[Symbol.asyncDispose]()
+    }
     this.wire.bedrock[Symbol.dispose]()
     this.#http[Symbol.dispose]()
   }

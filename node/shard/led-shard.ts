@@ -4,13 +4,16 @@
 import type { IndexDefinition } from '../index/host/index-definition.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
-import type {
-  Command,
-  KeyHolder,
-  KeyInterval,
-  OutcomeOf,
-  TransactionStatus,
+import {
+  COMMAND_BYTES,
+  type Command,
+  type KeyHolder,
+  type KeyInterval,
+  type OutcomeOf,
+  type TransactionStatus,
 } from './command/command.ts'
+import type { ShardEnrichers } from './following/shard-enrichers.ts'
+import { enrichBytes, type EnrichCommand } from './command/enrich-command.ts'
 import type { Replica } from './replica.ts'
 import type { LogBacklog } from './shard-log.ts'
 import type { IndexHealth } from './following/index-health.ts'
@@ -72,9 +75,30 @@ export class LedShard {
     return this.#replica.appliedSequence
   }
 
-  /** The log entries above this one are still needed by an index. */
+  /** The newest log entry that nothing takes back. The store may not have it yet. */
+  get committedSequence(): number {
+    return this.#replica.committedSequence
+  }
+
+  /** Calls `listener` when the store has grown; it must be cheap. Returns its removal. */
+  onApplied(listener: () => void): () => void {
+    return this.#replica.onApplied(listener)
+  }
+
+  /** What makes the artifacts of the table's indexes. */
+  get enrichers(): ShardEnrichers {
+    return this.#replica.enrichers
+  }
+
+  /** The log entries above this one are still needed by an index, or by what makes its artifacts. */
   get indexedUpTo(): number {
-    return this.#replica.indexes?.neededAbove ?? Infinity
+    const indexed = this.#replica.indexes?.neededAbove ?? Infinity
+    return Math.min(indexed, this.enrichers.neededAbove)
+  }
+
+  /** The time at which readers judge expiry; 0 for a table without a TTL. */
+  get nowMs(): number {
+    return this.#replica.nowMs
   }
 
   indexHealth(): readonly IndexHealth[] {
@@ -124,11 +148,27 @@ export class LedShard {
   }
 
   /**
+   * Writes artifacts beside their documents. As any write it waits for indexes that are far behind, and is refused
+   * once the shard is sealed. Answers when the store shows the outcome.
+   */
+  async enrich(command: EnrichCommand): Promise<OutcomeOf['enrich']> {
+    const replica = this.#replica
+    await replica.indexes?.room()
+    if (replica.sealedError !== undefined) throw replica.sealedError
+    const bytes = COMMAND_BYTES + enrichBytes(command)
+    const outcome = await replica.propose({ kind: 'enrich', ...command }, { bytes })
+    replica.indexes?.wrote(bytes, replica.committedSequence)
+    await this.settled()
+    return outcome
+  }
+
+  /**
    * The schema or the indexes changed. Reads follow a new TTL at once, records by the retiming pass.
    * Resolves when dropped indexes have left the disk.
    */
   async setSettings(settings: TableSettings): Promise<void> {
     this.#replica.state.settings = settings
+    this.enrichers.changed()
     await this.#replica.indexes?.set(settings)
   }
 

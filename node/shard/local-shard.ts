@@ -49,7 +49,7 @@ import type {
   ReplicaSearchLimits,
   ShardReplica,
 } from './shard-replica.ts'
-import type { IndexStatus } from './following/index-health.ts'
+import type { IndexStatus, IndexStatusOptions } from './following/index-health.ts'
 import type {
   ArtifactsAsked,
   CallOptions,
@@ -196,8 +196,14 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return kept.searchFrom(request, limits)
   }
 
-  async indexStatus(index: string): Promise<IndexStatus> {
-    return (await this.#keptIndexes().get(index)).status()
+  async indexStatus(
+    index: string,
+    { parkedMax = 0 }: IndexStatusOptions = {},
+  ): Promise<IndexStatus> {
+    const kept = await this.#keptIndexes().get(index)
+    const enricher = this.#replica.enrichers.get(kept.definition.id)
+    const enrichment = await enricher?.status(parkedMax)
+    return { ...(await kept.status()), enrichment }
   }
 
   async waitForIndexes({ signal }: { readonly signal: AbortSignal }): Promise<void> {

@@ -12,6 +12,7 @@ import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import { COMMAND_BYTES, type Command, type CommandKind, type OutcomeOf } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
+import { ShardEnrichers } from './following/shard-enrichers.ts'
 import { ShardIndexes, type IndexParts } from './following/shard-indexes.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { ProposalOptions } from './proposal.ts'
@@ -55,6 +56,8 @@ export class Replica {
   /** The callers that wait until a transaction has released its keys here. */
   readonly waiters: ReleaseWaiters
   readonly indexes: ShardIndexes | undefined
+  /** Those of the leader, while this replica leads. */
+  readonly enrichers = new ShardEnrichers()
   readonly replicated: ReplicatedReplica | undefined
   #trouble: ServiceError | undefined
   #sealed = false
@@ -162,6 +165,7 @@ export class Replica {
   /** Refuses new writes and prepares from now on. Begun transactions can still end. */
   async seal(): Promise<void> {
     this.#sealed = true
+    await this.enrichers.end()
     await this.log.idle()
   }
 
@@ -181,6 +185,7 @@ export class Replica {
   }
 
   async #close(entries: 'keep' | 'drop'): Promise<void> {
+    await this.enrichers.end()
     // Otherwise the log would wait for followers, which may be gone.
     this.replicated?.retire()
     // The indexes take in what the store has: then the next start replays nothing for them either.

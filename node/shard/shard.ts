@@ -17,7 +17,7 @@ import type {
   WriteCommand,
   WriteOutcome,
 } from './command/command.ts'
-import type { IndexStatus } from './following/index-health.ts'
+import type { IndexStatus, IndexStatusOptions } from './following/index-health.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { ShardId } from './shard-id.ts'
@@ -180,7 +180,7 @@ export interface Shard {
     limits: SearchLimits,
   ): Promise<IndexAnswer<Kind, Name>>
   indexPosition(index: string, limits: PositionLimits): Promise<IndexPosition>
-  indexStatus(index: string): Promise<IndexStatus>
+  indexStatus(index: string, options?: IndexStatusOptions): Promise<IndexStatus>
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>
 
   stats(options?: CallOptions): Promise<ShardStats>

@@ -32,7 +32,7 @@ import {
   keyOfDocumentKey,
   KEYSPACES,
   logKey,
-  parseArtifactKey,
+  parseIndexedKey,
 } from './format/keyspace.ts'
 import {
   decodeApplied,
@@ -220,7 +220,7 @@ function documentTouch(key: Buffer): Touch {
 /** The effects on a key's artifacts follow each other, and the one on its document. */
 function touchArtifacts(stored: Buffer, touches: Touch[]): void {
   if (stored[0] !== KEYSPACES.artifacts) return
-  const { key } = parseArtifactKey(stored)
+  const { key } = parseIndexedKey(stored)
   const last = touches.at(-1)
   if (last === undefined || !last.key.equals(key)) {
     touches.push({ ...documentTouch(key), changed: 'artifacts' })

@@ -7,6 +7,7 @@ import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/command/transaction-id.ts'
 import { describeArtifacts } from './shard-artifacts.ts'
+import { describeShardEnrichment } from './shard-enrichment.ts'
 import { failureOf } from '../support/failure-of.ts'
 import { intervalOfKey, routesTo } from '../support/worlds/routes.ts'
 import { memoryBound, putOp, deleteOp } from '../support/worlds/shard-world.ts'
@@ -57,6 +58,7 @@ export function describeShard(
     describeScanning(start)
     describeCancellation(start)
     describeArtifacts(start, newId)
+    describeShardEnrichment(start, newId)
   })
 }
 

@@ -66,7 +66,15 @@ export const BAD_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
     ['__proto__', { path: `${T}/new`, body: '{"__proto__":{"num_shards":2}}' }, 'INVALID_ARGUMENT'],
     [
       'an index of a kind that does not exist yet',
-      { path: `${T}/new`, body: '{"indexes":{"v":{"type":"embeddings"}}}' },
+      { path: `${T}/new`, body: '{"indexes":{"v":{"type":"graph"}}}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'an embedder that does not exist',
+      {
+        path: `${T}/new`,
+        body: '{"indexes":{"v":{"type":"embeddings","embedder":{"provider":"oracle"}}}}',
+      },
       'INVALID_ARGUMENT',
     ],
     [
@@ -175,6 +183,11 @@ export const BAD_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
     [
       'an unknown setting',
       { path: `${BOOKS}/indexes/a`, body: '{"type":"full_text","dimension":3}' },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a path that does not parse',
+      { path: `${BOOKS}/indexes/a`, body: '{"type":"embeddings","field":"a..b"}' },
       'INVALID_ARGUMENT',
     ],
     [

@@ -248,9 +248,10 @@ describe('quarry swarm', () => {
 
     expect(child.exitCode, err).to.equal(0)
     expect(out).to.match(/loaded \d+ documents into packages/)
-    expect(out.match(/^ {2}curl /gm)).to.have.length(12)
+    expect(out.match(/^ {2}curl /gm)).to.have.length(15)
     expect(out).to.match(/description {2}.*\*json\*/i)
     expect(out).to.match(/^ {4}large +█+ +\d+$/m)
+    expect(out).to.match(/^▸ Search by meaning$[^▸]*^ +0\.02  \S+@\d[^▸]*4 hits in/m)
     expect(out).to.contain('409')
     expect(out).to.contain('"inserted": 2')
   })

@@ -17,7 +17,8 @@ import { errorOf } from '../support/error-of.ts'
 import { until } from '../support/until.ts'
 
 const STUB = path.resolve(import.meta.dirname, '../support/processes/stub-node.ts')
-const FREE = ['--api-port', '0', '--health-port', '0', '--peer-port', '0', '--etcd-port', '0']
+const PORTS = ['--api-port', '0', '--health-port', '0', '--peer-port', '0', '--etcd-port', '0']
+const FREE = [...PORTS, '--no-inference']
 
 interface Ready {
   readonly nodes: readonly { readonly name: string; readonly api: string }[]
@@ -134,6 +135,26 @@ describe('quarry cluster start', () => {
     expect(run.err.text).to.match(
       /^node-2 │ server serves etcd=200 cluster=local secretMode=600 secretBytes=44$/m,
     )
+  })
+
+  it('starts an inference server that all nodes ask, unless another one is named', async () => {
+    const run = start([...PORTS, '--nodes', '2', '--log-level', 'info'])
+    await run.ready()
+    await until(async () => /^inference +│ server serves api=http/m.test(run.err.text))
+    const [, url] = /^inference +│ server serves api=(\S+)/m.exec(run.err.text) ?? []
+    await run.interrupt()
+
+    const elsewhere = start([...PORTS, '--nodes', '1'], { QUARRY_INFERENCE_URL: 'http://models:1' })
+    await elsewhere.ready()
+    await elsewhere.interrupt()
+
+    expect(run.err.text.match(/inference=\S+/g)).to.deep.equal([
+      `inference=${url}`,
+      `inference=${url}`,
+    ])
+    expect(run.ends.slice(-2)).to.deep.equal(['inference', 'etcd'])
+    expect(elsewhere.err.text).to.include('inference=http://models:1')
+    expect(elsewhere.err.text).to.not.match(/^inference/m)
   })
 
   it('ends the nodes in order and then etcd, and starts again over the same folder', async () => {

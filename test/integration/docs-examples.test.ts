@@ -18,8 +18,6 @@ const STORE_REFUSALS: Readonly<Record<string, number>> = {
   'createTable replicas': 400,
   // The demo has one table.
   'crossTableBatch several': 404,
-  // The demo's table has words alone.
-  'queryTable hybrid': 404,
   // Nobody knows a version in advance.
   'commitTransaction rename': 409,
 }

@@ -3,6 +3,8 @@ import { seededRandom } from '../../lib/random.ts'
 import { CrashRounds } from '../support/loads/crash-rounds.ts'
 import { Tally, VersionLedger } from '../support/loads/history.ts'
 import { InterruptedBuild } from '../support/loads/interrupted-build.ts'
+import { ProviderServer } from '../support/servers/providers/provider-server.ts'
+import { ollamaDouble } from '../support/servers/providers/wire-doubles.ts'
 import type { KillableStore, StorePlace } from '../support/places/store-under-test.ts'
 
 export interface CrashOptions {
@@ -21,8 +23,9 @@ export function describeCrashes(
     it('keeps every acknowledged write as a whole, recovers by itself, and finds all documents', async () => {
       const tally = new Tally()
       const context = { random: seededRandom(seed), versions: new VersionLedger(), tally }
+      await using provider = await ProviderServer.start(ollamaDouble)
       await using store = await place.open()
-      const rounds = await CrashRounds.open({ store, context })
+      const rounds = await CrashRounds.open({ store, context, provider })
 
       let done = 0
       try {

@@ -21,7 +21,7 @@ import type {
 } from '../../shard/command/command.ts'
 import type { KeyRange } from '../../shard/command/key-range.ts'
 import type { TransactionId } from '../../shard/command/transaction-id.ts'
-import type { IndexStatus } from '../../shard/following/index-health.ts'
+import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
 import type { IndexPosition, PositionLimits } from '../../shard/following/index-position.ts'
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
 import type { LocalShard } from '../../shard/local-shard.ts'
@@ -162,8 +162,8 @@ export class ClusterShard implements Shard {
     return this.#ask((shard) => shard.indexPosition(index, limits))
   }
 
-  indexStatus(index: string): Promise<IndexStatus> {
-    return this.#ask((shard) => shard.indexStatus(index))
+  indexStatus(index: string, options?: IndexStatusOptions): Promise<IndexStatus> {
+    return this.#ask((shard) => shard.indexStatus(index, options))
   }
 
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void> {

@@ -14,6 +14,7 @@ import {
   type NearestAnswer,
   type NearestHit,
   type NearestRequest,
+  type SparseRequest,
 } from '../../index/vector/vector-search.ts'
 import type { TextSelection } from '../../index/text/search/run-text-select.ts'
 import { buildDocumentFilter } from '../../query/filter/filter-of-query.ts'
@@ -35,15 +36,12 @@ const INCOMPLETE =
 const UNNUMBERED =
   'documents of an earlier version of the store get their numbers, which a filter of vectors needs; try again'
 
-type AskNearest = (request: NearestRequest) => Promise<NearestAnswer>
+type AnyRequest = NearestRequest | SparseRequest
+type AskNearest = (request: AnyRequest) => Promise<NearestAnswer>
 
 /** Asks an index of vectors of one shard, within the conditions of the request. */
 export interface NearestFilter {
-  nearest(
-    shard: QueriedShard,
-    request: NearestRequest,
-    ask: AskNearest,
-  ): Promise<readonly NearestHit[]>
+  nearest(shard: QueriedShard, request: AnyRequest, ask: AskNearest): Promise<readonly NearestHit[]>
   /** For the client: what the conditions cannot find. */
   readonly warnings: readonly string[]
 }
@@ -81,7 +79,7 @@ class Selections implements NearestFilter {
 
   async nearest(
     shard: QueriedShard,
-    request: NearestRequest,
+    request: AnyRequest,
     ask: AskNearest,
   ): Promise<readonly NearestHit[]> {
     const { count, unnumbered, set, warnings } = await this.#selectionOf(shard)
@@ -142,7 +140,7 @@ class DocumentFiltering implements NearestFilter {
 
   async nearest(
     shard: QueriedShard,
-    request: NearestRequest,
+    request: AnyRequest,
     ask: AskNearest,
   ): Promise<readonly NearestHit[]> {
     let limit = request.limit

@@ -6,7 +6,9 @@ import type { MatchedPart, QueryProfile } from './query-result.ts'
 export interface PageHit {
   readonly key: Uint8Array
   readonly score: number
-  /** Present in the order of one full-text index; merged hits have no place that a cursor could name. */
+  /** Present for merged hits: the place of the hit in their list. */
+  readonly cursor?: readonly string[]
+  /** Present in the order of one full-text index. */
   readonly sortValues?: readonly SortValue[]
   /** Present for merged hits: what each index gave, by the name of its list. */
   readonly indexScores?: Readonly<Record<string, number>>

@@ -7,33 +7,31 @@
 // With the strategy `failover` the words are looked for only when no index of vectors has answered.
 
 import { must } from '../../../lib/assert.ts'
-import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import type { NearestHit } from '../../index/vector/vector-search.ts'
 import type { TextSearchAnswer } from '../../index/text/search/text-search.ts'
 import {
   fuseLists,
-  indexScoresOf,
+  isOfVectors,
   type FoundIn,
   type RankedHit,
   type RankedList,
 } from '../../query/fusion/fuse-lists.ts'
+import { listsDigest, queryDigest, type MergedListId } from '../../query/request/merged-cursor.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
 import { buildNearestFilter, type NearestFilter } from './filtered-nearest.ts'
-import type { FoundHits, PageHit } from './found-hits.ts'
+import type { FoundHits } from './found-hits.ts'
+import { boundsOf, endWarnings, pageHitsOf } from './merged-page.ts'
 import { NearestSearcher } from './nearest-searcher.ts'
 import { aggregateSet, type FoundAggregations } from './query-aggregations.ts'
 import type { QueriedShard } from './queried-table.ts'
 import type { MergedLists, NearestList, TextList } from './query-plan.ts'
-import type { MatchedPart, MergeProfile } from './query-result.ts'
+import type { MergeProfile } from './query-result.ts'
 import { conditionsOf, type QueryRun } from './query-run.ts'
 import { rerankHits } from './rerank-hits.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 import { TextSearcher } from './text-searcher.ts'
 import { unanimous } from './unanimous.ts'
-
-/** Hits of a page that are made in about a millisecond. */
-const HITS_PER_STEP = 1000
 
 /** A hit of one list. */
 interface ListedHit extends RankedHit {
@@ -93,10 +91,11 @@ export class MergedQuery {
           )
     const kept =
       pruner === undefined ? best.hits : pruneHits(best.hits, pruner, ({ found }) => found.length)
-    const offset = page.kind === 'offset' ? page.offset : 0
+    const listId = await this.#listId(lists)
+    const { from, to } = await this.#run.sliced(boundsOf(kept, page, listId))
     const aggregated = await counting
     return {
-      page: await this.#run.sliced(pageHitsOf(kept.slice(offset, offset + page.limit))),
+      page: await this.#run.sliced(pageHitsOf(kept.slice(from, to), listId)),
       total: this.#totalOf(lists, fused),
       maxScore: best.hits[0]?.score ?? 0,
       aggregations: aggregated.results,
@@ -107,10 +106,18 @@ export class MergedQuery {
           ...this.#filter.warnings,
           ...best.warnings,
           ...aggregated.warnings,
+          ...(to >= kept.length ? endWarnings(page, lists, windowSize) : []),
         ]),
       ],
       profile: { merge, ...(best.profile === undefined ? {} : { reranker: best.profile }) },
     }
+  }
+
+  async #listId(lists: readonly FoundList[]): Promise<MergedListId> {
+    const { table, request } = this.#run
+    const query = await this.#run.sliced(queryDigest(table.name, request))
+    const names = lists.map(({ name }) => name)
+    return { query, lists: listsDigest(names), windowSize: this.#lists.windowSize }
   }
 
   async #found(): Promise<{ lists: readonly FoundList[]; warnings: readonly string[] }> {
@@ -194,9 +201,12 @@ export class MergedQuery {
     const hits = await searcher.hits(fanOut, this.#lists.windowSize)
     return {
       name,
-      measure: 'distance',
+      measure: list.index.sparse ? 'product' : 'distance',
       weight: this.#weightOf(name, name),
-      hits: hits.map((nearest) => ({ key: nearest.key, value: nearest.distance, nearest })),
+      hits: hits.map((nearest) => {
+        const { key, distance } = nearest
+        return { key, value: list.index.sparse ? -distance : distance, nearest }
+      }),
       total: undefined,
       warnings: [],
     }
@@ -226,12 +236,12 @@ export class MergedQuery {
   }
 
   #profileOf(lists: readonly FoundList[], tookMs: number): MergeProfile {
-    const count = (measure: FoundList['measure']): number =>
-      lists.reduce((sum, list) => sum + (list.measure === measure ? list.hits.length : 0), 0)
+    const count = (ofVectors: boolean): number =>
+      lists.reduce((sum, list) => sum + (isOfVectors(list) === ofVectors ? list.hits.length : 0), 0)
     return {
       strategy: this.#lists.config.strategy,
-      full_text_hits: count('score'),
-      semantic_hits: count('distance'),
+      full_text_hits: count(false),
+      semantic_hits: count(true),
       duration_ms: Math.round(tookMs),
     }
   }
@@ -242,7 +252,7 @@ function withoutIdle(
   texts: readonly TextList[],
   lists: readonly FoundList[],
 ): readonly FoundList[] {
-  const hasNearest = lists.some(({ measure, hits }) => measure === 'distance' && hits.length > 0)
+  const hasNearest = lists.some((list) => isOfVectors(list) && list.hits.length > 0)
   return hasNearest ? lists.map((list, i) => (isIdle(texts[i]) ? withoutHits(list) : list)) : lists
 }
 
@@ -260,25 +270,4 @@ function isFinal(code: string): boolean {
 
 function totalOf(answers: readonly TextSearchAnswer[]): number {
   return answers.reduce((sum, { total }) => sum + total, 0)
-}
-
-function* pageHitsOf(hits: readonly MergedHit[]): Sliced<readonly PageHit[]> {
-  const meter = new StepMeter(HITS_PER_STEP)
-  const page: PageHit[] = []
-  for (const hit of hits) {
-    if (meter.spend(1)) yield
-    const { key, score, found } = hit
-    page.push({ key, score, indexScores: indexScoresOf(hit), matched: matchedOf(found) })
-  }
-  return page
-}
-
-/** The part that the index found which ranked the document best. */
-function matchedOf(found: MergedHit['found']): MatchedPart | undefined {
-  const parts = found.filter(({ hit }) => (hit.nearest?.end ?? 0) > 0)
-  const [first, ...others] = parts
-  if (first === undefined) return undefined
-  const best = others.reduce((known, one) => (one.rank < known.rank ? one : known), first)
-  const { row = 0, start = 0, end = 0 } = best.hit.nearest ?? {}
-  return { index: best.list.name, chunk: row, start, end }
 }

@@ -8,6 +8,7 @@ import { ANALYSED_MAX } from './page-analyses.ts'
 import type { MergedLists } from './query-plan.ts'
 
 type Lists = Omit<MergedLists, 'windowSize'>
+const SPARSE = 'bounds distances, and sparse vectors have inner products, which it cannot bound'
 
 interface Rule {
   /** The member that the refusal names. */
@@ -17,7 +18,8 @@ interface Rule {
 }
 
 const NO_MEANING = 'has no meaning where hits of several indexes, vectors or a reranker are merged'
-const USE_OFFSET = 'use offset with a merge_config.window_size that reaches to the last page'
+const OTHER_CURSOR =
+  'is the _sort of a hit of words alone, and merged hits have places of their own; begin again without a cursor'
 const ONE_INDEX = 'needs exactly one embeddings index, and no search for words beside it'
 
 /** The first one that is broken is told. */
@@ -30,12 +32,19 @@ const RULES: readonly Rule[] = [
   {
     member: 'search_after',
     isBroken: ({ page }) => page.kind === 'after',
-    problem: `${NO_MEANING}; ${USE_OFFSET}`,
+    problem: OTHER_CURSOR,
   },
   {
     member: 'search_before',
     isBroken: ({ page }) => page.kind === 'before',
-    problem: `${NO_MEANING}; ${USE_OFFSET}`,
+    problem: OTHER_CURSOR,
+  },
+  {
+    member: 'merge_config.window_size',
+    isBroken: ({ page, merge }) =>
+      page.kind === 'merged' &&
+      (merge?.windowSize ?? page.place.windowSize) !== page.place.windowSize,
+    problem: 'is not that of the cursor: leave it out, or begin again without a cursor',
   },
   {
     member: 'order_by',
@@ -67,6 +76,16 @@ const RULES: readonly Rule[] = [
     member: 'distance_over',
     isBroken: ({ vectors }, lists) => vectors?.distanceOver !== undefined && !isOneNearest(lists),
     problem: ONE_INDEX,
+  },
+  {
+    member: 'distance_under',
+    isBroken: ({ vectors }, lists) => vectors?.distanceUnder !== undefined && isSparse(lists),
+    problem: SPARSE,
+  },
+  {
+    member: 'distance_over',
+    isBroken: ({ vectors }, lists) => vectors?.distanceOver !== undefined && isSparse(lists),
+    problem: SPARSE,
   },
   {
     member: 'merge_config.strategy',
@@ -115,7 +134,12 @@ export function checkAnalyses({ analyses, page }: Pick<QueryRequest, 'analyses' 
 }
 
 function windowSizeOf({ merge, page }: Pick<QueryRequest, 'merge' | 'page'>): number {
+  if (page.kind === 'merged') return page.place.windowSize
   return merge?.windowSize ?? page.limit
+}
+
+function isSparse({ nearest }: Lists): boolean {
+  return nearest.some(({ index }) => index.sparse)
 }
 
 function isOneNearest({ texts, nearest }: Lists): boolean {

@@ -2,14 +2,15 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import { runSliced, type Sliced } from '../../../lib/sliced.ts'
-import { parseExactInSteps } from '../../document/exact-json.ts'
+import { parseInParts } from '../../document/exact-json-parts.ts'
 import { refuse } from '../../query/query-limits.ts'
 import { RENDER_LIMITS_DEFAULT } from '../../template/render-budget.ts'
 import { renderTemplate } from '../../template/render-template.ts'
-import { TemplateCache } from '../../template/template-cache.ts'
+import type { TemplateCache } from '../../template/template-cache.ts'
 import { parseRerankerConfig } from '../../providers/config/parse-task-configs.ts'
+import type { Providers } from '../../providers/providers.ts'
 import type { RerankerConfig } from '../../query/request/reranker-request.ts'
-import type { OpenedRerankers } from './opened-rerankers.ts'
+import type { QueryEmbedder } from './query-embedder.ts'
 import type { QueryModels, RenderedDocument } from './query-models.ts'
 
 const DEFAULT_TEMPLATE = '{{encodeToon this.fields}}'
@@ -17,19 +18,26 @@ const DEFAULT_TEMPLATE = '{{encodeToon this.fields}}'
 /** What the models of a node are built from. */
 export interface NodeModelsParts {
   readonly clock: Clock
-  /** Undefined: the node asks no models elsewhere, and refuses rerankers. */
-  readonly rerankers: OpenedRerankers | undefined
+  readonly templates: TemplateCache
+  /** Absent: the node asks no models elsewhere, and refuses what needs them. */
+  readonly providers?: Pick<Providers, 'rerankers'>
+  readonly embedder?: QueryEmbedder
 }
 
-/** Documents are rendered here, and rerankers are asked where their configurations say. Nothing embeds. */
-export function buildNodeModels({ clock, rerankers }: NodeModelsParts): QueryModels {
-  const templates = new TemplateCache({ clock })
+/** Documents are rendered here; rerankers and embedders are asked where their configurations say. */
+export function buildNodeModels({
+  clock,
+  templates,
+  providers,
+  embedder,
+}: NodeModelsParts): QueryModels {
   return {
+    ...(embedder && { embedQuery: (query, signal) => embedder.embed(query, signal) }),
     renderDocument: (document, signal) =>
       runSliced(rendered(document, templates), { clock, signal }),
-    ...(rerankers && {
+    ...(providers && {
       rerank: ({ config, query, documents }, signal) =>
-        rerankers.use(parseRerankerConfig(plain(config), 'reranker'), (reranker) =>
+        providers.rerankers.use(parseRerankerConfig(plain(config), 'reranker'), (reranker) =>
           reranker.rerank(query, documents, { signal }),
         ),
     }),
@@ -47,7 +55,7 @@ function* rendered(
   templates: TemplateCache,
 ): Sliced<string> {
   const compiled = yield* templates.get(template)
-  const fields = yield* parseExactInSteps(json)
+  const fields = yield* parseInParts(json)
   const output = yield* renderTemplate(compiled, { _id: key, fields }, RENDER_LIMITS_DEFAULT)
   const texts = output.map((part) =>
     part.kind === 'text'

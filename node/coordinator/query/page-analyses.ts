@@ -6,6 +6,8 @@ import { tSne } from '../../query/analyses/t-sne.ts'
 import { refuse } from '../../query/query-limits.ts'
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { AnalysesRequest } from '../../query/request/analyses-request.ts'
+import type { WrittenVector } from '../../embedding/vector-forms.ts'
+import type { QueriedVectors } from './queried-table.ts'
 import type { QueryAnalysis, QueryHit } from './query-result.ts'
 import type { QueryRun } from './query-run.ts'
 
@@ -41,18 +43,25 @@ export async function analysePage(
 /** A document of several vectors is drawn by the first one. */
 function withVector(
   id: string,
-  vectors: readonly Float32Array[] | undefined,
+  vectors: readonly WrittenVector[] | undefined,
 ): [id: string, vector: Float32Array][] {
   const first = vectors?.[0]
-  return first === undefined ? [] : [[id, first]]
+  return first?.kind === 'dense' ? [[id, first.vector]] : []
 }
 
-/** Those that `fields` names; all if it names none. */
+/** Those that `fields` names; all dense ones if it names none. */
 function analysedIndexes({ table, request: { projection } }: QueryRun): readonly string[] {
-  const all = table.vectorIndexes.map(({ name }) => name)
   const paths = projection?.included.paths ?? []
-  if (paths.some(({ text }) => text === EMBEDDINGS)) return all
-  return all.filter((name) => paths.some(({ text }) => text === `${EMBEDDINGS}.${name}`))
+  const isNamed = ({ name }: QueriedVectors): boolean =>
+    paths.some(({ text }) => text === `${EMBEDDINGS}.${name}`)
+  const sparse = table.vectorIndexes.find((index) => index.sparse && isNamed(index))
+  if (sparse !== undefined) {
+    return refuse('analyses', `draws dense vectors, and those of index "${sparse.name}" are sparse`)
+  }
+  const isAny = paths.some(({ text }) => text === EMBEDDINGS)
+  return table.vectorIndexes
+    .filter((index) => !index.sparse && (isAny || isNamed(index)))
+    .map(({ name }) => name)
 }
 
 function* drawn(

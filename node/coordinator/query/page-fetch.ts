@@ -142,7 +142,7 @@ class Marking {
 
 function* hitOf(
   { request, special }: PageFetchOptions,
-  { key, score, sortValues, indexScores, matched }: PageHit & { readonly key: Buffer },
+  { key, score, cursor, sortValues, indexScores, matched }: PageHit & { readonly key: Buffer },
   record: DocumentRecord,
 ): Sliced<QueryHit> {
   const { order, fullText } = request
@@ -154,7 +154,7 @@ function* hitOf(
     ...(scores === undefined ? {} : { _index_scores: scores }),
     ...(matched === undefined ? {} : { _matched: matched }),
     _source: source,
-    _sort: sortValues === undefined ? [] : encodeCursor(order, { values: sortValues, key }),
+    _sort: cursor ?? (sortValues && encodeCursor(order, { values: sortValues, key })) ?? [],
   }
 }
 

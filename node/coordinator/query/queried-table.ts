@@ -1,8 +1,9 @@
 // What a query sees of a table, and of the parts of the node that it may need.
 
 import type { Clock } from '../../../lib/clock.ts'
-import type { Metric } from '../../embedding/settings.ts'
+import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import type { Projection } from '../../document/projection.ts'
+import type { VectorSpace } from '../../query/request/vector-check.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { SpecialFields } from '../special/special-fields.ts'
@@ -12,13 +13,19 @@ import type { QueryModels } from './query-models.ts'
 /** The methods of a shard that a query calls. */
 export type QueriedShard = Pick<Shard, 'read' | 'search'>
 
-/** An index of dense vectors. */
-export interface QueriedVectors {
+/** An index of vectors. */
+export type QueriedVectors = VectorSpace & {
   readonly name: string
-  readonly dimension: number
-  readonly metric: Metric
   /** Whether the product embeds documents and queries; otherwise clients send all vectors. */
   readonly isManaged: boolean
+}
+
+/** A part of a document in an index of vectors. */
+export interface FoundPart {
+  readonly index: string
+  readonly key: Buffer
+  /** Its number. */
+  readonly chunk: number
 }
 
 /** A table as a query sees it. Its shards are in key order and cover every key once. */
@@ -39,8 +46,11 @@ export interface QueriedTable {
         index: string,
         key: Buffer,
         signal: AbortSignal,
-      ) => Promise<readonly Float32Array[] | undefined>)
+      ) => Promise<readonly WrittenVector[] | undefined>)
     | undefined
+  /** The text of a part that an index found; undefined if the index keeps none. Absent: no index keeps any. */
+  readonly chunkTextOf?:
+    ((part: FoundPart, signal: AbortSignal) => Promise<string | undefined>) | undefined
   /** Reads what indexes keep of documents, as far as the projection asks. Absent: nothing is kept. */
   readonly specialOf?: (projection: Projection, signal: AbortSignal) => Pick<SpecialFields, 'read'>
   /**

@@ -1,10 +1,13 @@
-import { decodeArtifact } from '../../embedding/artifact.ts'
+import { unreachable } from '../../../lib/assert.ts'
+import { decodeArtifact, decodeArtifactRows } from '../../embedding/artifact.ts'
+import { isManaged } from '../../embedding/settings.ts'
+import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import type { EmbeddingsIndex } from '../../embedding/written-embeddings.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from '../tables/open-table.ts'
 import { textIndexesOf } from '../tables/table-indexes.ts'
 import type { LedTable } from './near-tables.ts'
-import type { QueriedVectors } from './queried-table.ts'
+import type { FoundPart, QueriedVectors } from './queried-table.ts'
 
 /** A table as queries see it, with its leaders. `specialOf` reads what its indexes keep. */
 export function queriedTable(
@@ -26,27 +29,51 @@ export function queriedTable(
       const id = embeddings.get(index)?.id
       if (id === undefined) return undefined
       const [found] = await shardOf(key).artifacts({ keys: [key], indexes: [id] }, { signal })
-      return denseRows(found?.[0])
+      return vectorRows(found?.[0])
     },
+    ...([...embeddings.values()].some(keepsChunks) && {
+      chunkTextOf: async ({ index, key, chunk }: FoundPart, signal: AbortSignal) => {
+        const known = embeddings.get(index)
+        if (known === undefined || !keepsChunks(known)) return undefined
+        const asked = { keys: [key], indexes: [known.id] }
+        const [found] = await shardOf(key).artifacts(asked, { signal })
+        const artifact = found?.[0]
+        return artifact && decodeArtifact(artifact).texts?.chunks?.[chunk]
+      },
+    }),
   }
 }
 
 const NO_VECTORS: readonly QueriedVectors[] = []
 
-/** Sparse indexes are refused at their creation, until they can be searched. */
+function keepsChunks({ settings }: EmbeddingsIndex): boolean {
+  if (!isManaged(settings)) return false
+  return settings.chunker?.storeChunks === true || settings.chunker?.fullText === true
+}
+
 function vectorIndexesOf(
   embeddings: ReadonlyMap<string, EmbeddingsIndex>,
 ): readonly QueriedVectors[] {
-  return [...embeddings].flatMap(([name, { settings }]) => {
-    if (settings.sparse) return []
-    const { dimension, metric, external } = settings
-    return [{ name, dimension, metric, isManaged: !external }]
+  return [...embeddings].map(([name, { settings }]) => {
+    const index = { name, isManaged: !settings.external }
+    if (settings.sparse) return { ...index, sparse: true }
+    const { dimension, metric } = settings
+    return { ...index, sparse: false, dimension, metric }
   })
 }
 
 /** A parked artifact has no vectors. */
-function denseRows(artifact: Buffer | undefined): readonly Float32Array[] | undefined {
+function vectorRows(artifact: Buffer | undefined): readonly WrittenVector[] | undefined {
   if (artifact === undefined) return undefined
-  const decoded = decodeArtifact(artifact)
-  return decoded.kind === 'dense' ? decoded.rows.map(({ vector }) => vector) : undefined
+  const decoded = decodeArtifactRows(artifact)
+  switch (decoded.kind) {
+    case 'dense':
+      return decoded.rows.map(({ vector }) => ({ kind: 'dense', vector }))
+    case 'sparse':
+      return decoded.rows.map(({ terms, weights }) => ({ kind: 'sparse', terms, weights }))
+    case 'parked':
+      return undefined
+    default:
+      return unreachable(decoded)
+  }
 }

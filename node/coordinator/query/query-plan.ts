@@ -6,6 +6,7 @@
 // Whatever of a request depends on the table's indexes is refused here, by the name of the member.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import { checkVector } from '../../query/request/vector-check.ts'
 import { MERGE_DEFAULTS, type MergeConfig } from '../../query/request/merge-request.ts'
 import { refuse } from '../../query/query-limits.ts'
@@ -31,7 +32,7 @@ export interface NearestList {
 
 /** Where the vector that is searched for comes from. */
 export type VectorSource =
-  | { readonly kind: 'sent'; readonly vector: Float32Array }
+  | { readonly kind: 'sent'; readonly vector: WrittenVector }
   | { readonly kind: 'text'; readonly text: string; readonly template: string | undefined }
   | { readonly kind: 'document'; readonly key: Buffer }
 
@@ -83,7 +84,10 @@ function checkNames(table: QueriedTable, { indexes, vectors }: QueryRequest): vo
   if (idle !== undefined) refuse('indexes', needsVector(idle))
 }
 
-function checkUnmerged({ merge, pruner, aggregatesMatches }: QueryRequest): void {
+function checkUnmerged({ merge, pruner, aggregatesMatches, page }: QueryRequest): void {
+  if (page.kind === 'merged') {
+    refuse(`search_${page.direction}`, 'is of hits that were merged; begin again without a cursor')
+  }
   if (merge !== undefined) refuse('merge_config', NOTHING_TO_MERGE)
   if (aggregatesMatches) refuse('aggregate_over', NOTHING_TO_MERGE)
   if (pruner?.isMultiIndex !== true) return

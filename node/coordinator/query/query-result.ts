@@ -76,6 +76,8 @@ export interface MatchedPart {
   readonly chunk: number
   readonly start: number
   readonly end: number
+  /** Where the index keeps the texts of its parts. */
+  readonly text?: string
 }
 
 /** The hits with a vector, in their order, with x and y of each, one after the other. */

@@ -11,6 +11,7 @@ import type { Query } from '../../query/query-tree.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { FoundHits } from './found-hits.ts'
 import { MergedQuery } from './merged-query.ts'
+import { withMatchedTexts } from './matched-texts.ts'
 import { analysePage } from './page-analyses.ts'
 import { fetchPage } from './page-fetch.ts'
 import { buildMarkDocuments } from './page-highlights.ts'
@@ -108,7 +109,7 @@ class TableQuery {
     return this.#plan.kind === 'words' ? this.#plan.list.index : this.#plan.textIndex
   }
 
-  #fetch({ page }: FoundHits): Promise<readonly QueryHit[]> {
+  async #fetch({ page }: FoundHits): Promise<readonly QueryHit[]> {
     const { table, clock, request, memory } = this.#run
     const read = (key: Buffer) => {
       const shard = table.shardOf(key)
@@ -135,7 +136,8 @@ class TableQuery {
       read: (keys: readonly Buffer[]) => special.read(keys),
     }
     const shortened = { ...request, projection: split?.body }
-    return fetchPage({ clock, request: shortened, special: part, mark, read, memory }, page)
+    const fetching = { clock, request: shortened, special: part, mark, read, memory }
+    return withMatchedTexts(this.#run, await fetchPage(fetching, page))
   }
 
   async #suggestions(): Promise<readonly QuerySuggestion[]> {

@@ -1,5 +1,6 @@
 // A query of words alone, in one full-text index: its hits are those of the index, in the order asked for.
 
+import { assert } from '../../../lib/assert.ts'
 import type { TextHit, TextSearchAnswer, TextWindow } from '../../index/text/search/text-search.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
@@ -44,6 +45,7 @@ export async function findWords(
 
 function windowOf({ page, countOnly }: QueryRequest): TextWindow {
   if (countOnly) return { kind: 'first', limit: 0 }
+  assert(page.kind !== 'merged', 'the plan refuses a cursor into merged hits')
   return page.kind === 'offset' ? { kind: 'first', limit: page.offset + page.limit } : page
 }
 

@@ -33,8 +33,11 @@ export class SpecialFields {
 
   constructor(options: SpecialFieldsOptions) {
     this.#with = options
-    this.#names = [...options.table.embeddings.keys()]
-    this.#ids = [...options.table.embeddings.values()].map(({ id }) => id)
+    const asked = [...options.table.embeddings].filter(([name]) =>
+      isAsked(name, options.projection),
+    )
+    this.#names = asked.map(([name]) => name)
+    this.#ids = asked.map(([, { id }]) => id)
   }
 
   /** For each key a JSON object, in the order of at most SPECIAL_KEYS_MAX keys. */
@@ -66,6 +69,11 @@ export class SpecialFields {
     const { clock, projection, signal } = this.#with
     return runInTurn(specialText(found, this.#names, projection), { clock, signal })
   }
+}
+
+/** Whether a path leads into an index: what others keep may be many megabytes. */
+function isAsked(index: string, { included }: Projection): boolean {
+  return included.paths.some(({ segments: [, name = '*'] }) => name === '*' || name === index)
 }
 
 /** A document with its special members behind the others. Both are JSON objects. */

@@ -1,6 +1,7 @@
 // The special members of one document as JSON text, from its artifacts.
 
 import { must } from '../../../lib/assert.ts'
+import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { stringifyExact, type JsonObject, type JsonValue } from '../../document/exact-json.ts'
 import { buildObject, isJsonArray, isJsonObject } from '../../document/json-object.ts'
@@ -14,6 +15,10 @@ const LENGTH_PER_STEP = 64 * 1024
 /** Numbers of a vector that are written at once. */
 const NUMBERS_AT_ONCE = 2048
 
+/** The most characters of one document's special members: thousands of vectors in decimals are that long. */
+const LENGTH_MAX = 64 * 1024 * 1024
+const VECTOR_MEMBER = '_embedding'
+
 /** What one index has of the document. */
 interface NamedArtifact {
   readonly name: string
@@ -22,7 +27,7 @@ interface NamedArtifact {
 
 /**
  * The members that the projection leaves, as JSON text of an object. `names` are those of the indexes, in the
- * order of the artifacts.
+ * order of the artifacts. INVALID_ARGUMENT for more than LENGTH_MAX characters.
  */
 export function* specialText(
   found: FoundArtifacts,
@@ -37,10 +42,10 @@ export function* specialText(
   yield
   const vectors: Float32Array[] = []
   const left = project(documentOf(artifacts, vectors), projection)
-  const meter = new StepMeter(LENGTH_PER_STEP)
+  const meter = new LengthMeter()
   const members: string[] = []
   for (const [name, value] of Object.entries(left)) {
-    const write = name === EMBEDDINGS_FIELD ? vectorText(vectors, meter) : plainText(meter)
+    const write = writeOf(name, vectors, meter)
     members.push(`${JSON.stringify(name)}:${yield* containerText(value, write)}`)
   }
   return `{${members.join(',')}}`
@@ -50,7 +55,7 @@ export function* specialText(
 function documentOf(artifacts: readonly NamedArtifact[], vectors: Float32Array[]): JsonObject {
   const members: readonly [string, (artifact: Artifact) => JsonValue | undefined][] = [
     [EMBEDDINGS_FIELD, (artifact) => embeddingOf(artifact, vectors)],
-    [CHUNKS_FIELD, chunksOf],
+    [CHUNKS_FIELD, (artifact) => chunksOf(artifact, vectors)],
     [SUMMARIES_FIELD, ({ texts }) => texts?.summary],
   ]
   return buildObject(
@@ -76,18 +81,42 @@ function embeddingOf(artifact: Artifact, vectors: Float32Array[]): JsonValue | u
   return rows.length > 1 ? rows : rows[0]
 }
 
-function chunksOf(artifact: Artifact): JsonValue | undefined {
+/** Only of an index that keeps their texts. */
+function chunksOf(artifact: Artifact, vectors: Float32Array[]): JsonValue | undefined {
   const chunks = artifact.texts?.chunks
-  if (chunks === undefined || artifact.kind === 'parked') return undefined
-  return artifact.rows.map(({ start, end }, at) => ({
+  if (chunks === undefined || artifact.kind !== 'dense') return undefined
+  return artifact.rows.map(({ start, end, vector }, at) => ({
     _id: at,
+    _start_char: start,
+    _end_char: end,
     _content: chunks[at] ?? '',
-    _start: start,
-    _end: end,
+    [VECTOR_MEMBER]: vectors.push(vector) - 1,
   }))
 }
 
 type WriteLeaf = (value: JsonValue) => Sliced<string>
+
+function writeOf(name: string, vectors: readonly Float32Array[], meter: LengthMeter): WriteLeaf {
+  if (name === EMBEDDINGS_FIELD) return vectorText(vectors, meter)
+  return name === CHUNKS_FIELD ? chunkText(vectors, meter) : plainText(meter)
+}
+
+/** Counts what is written. */
+class LengthMeter {
+  readonly #meter = new StepMeter(LENGTH_PER_STEP)
+  #length = 0
+
+  /** True means that the caller must yield. */
+  spend(length: number): boolean {
+    this.#length += length
+    if (this.#length <= LENGTH_MAX) return this.#meter.spend(length)
+    throw new ServiceError(
+      'INVALID_ARGUMENT',
+      `fields: vectors and chunks of a document have more than ${LENGTH_MAX} characters; ask for one index, or ` +
+        'leave the vectors out with -_chunks.*._embedding',
+    )
+  }
+}
 
 /** The text of an object by index names, whose values may be lists. */
 function* containerText(value: JsonValue, write: WriteLeaf): Sliced<string> {
@@ -106,7 +135,7 @@ function* listText(value: JsonValue, write: WriteLeaf): Sliced<string> {
   return `[${items.join(',')}]`
 }
 
-function plainText(meter: StepMeter): WriteLeaf {
+function plainText(meter: LengthMeter): WriteLeaf {
   return function* write(value) {
     const text = stringifyExact(value)
     if (meter.spend(text.length)) yield
@@ -115,7 +144,7 @@ function plainText(meter: StepMeter): WriteLeaf {
 }
 
 /** Each number as the double that the float32 is. */
-function vectorText(vectors: readonly Float32Array[], meter: StepMeter): WriteLeaf {
+function vectorText(vectors: readonly Float32Array[], meter: LengthMeter): WriteLeaf {
   const plain = plainText(meter)
   return function* write(value) {
     const vector = typeof value === 'number' ? vectors[value] : undefined
@@ -126,5 +155,20 @@ function vectorText(vectors: readonly Float32Array[], meter: StepMeter): WriteLe
       if (meter.spend(parts.at(-1)?.length ?? 0)) yield
     }
     return `[${parts.join(',')}]`
+  }
+}
+
+/** Each member of a chunk that is left. */
+function chunkText(vectors: readonly Float32Array[], meter: LengthMeter): WriteLeaf {
+  const writeVector = vectorText(vectors, meter)
+  const plain = plainText(meter)
+  return function* write(value) {
+    if (!isJsonObject(value)) return yield* plain(value)
+    const members: string[] = []
+    for (const [name, member] of Object.entries(value)) {
+      const text = yield* name === VECTOR_MEMBER ? writeVector(member) : plain(member)
+      members.push(`${JSON.stringify(name)}:${text}`)
+    }
+    return `{${members.join(',')}}`
   }
 }

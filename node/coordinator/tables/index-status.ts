@@ -6,25 +6,33 @@ import {
   type DropReport,
 } from '../../index/host/drop-report.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
-import type { IndexStatus } from '../../shard/following/index-health.ts'
+import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
+import type { EnrichmentStatus, ParkedDocument } from '../../shard/following/shard-enrichers.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
 import type {
   DropCountsInfo,
   DroppedValuesInfo,
+  EnrichmentInfo,
   IndexInfo,
   IndexStatusInfo,
+  ParkedInfo,
 } from './table-answers.ts'
 import { indexConfigOf, typeOf } from './table-indexes.ts'
 
-/** The state of an index on every shard, and over all of them. */
-export async function indexInfoOf(table: OpenTable, index: IndexDefinition): Promise<IndexInfo> {
+/** The state of an index on every shard, and over all of them, with so many of its parked documents. */
+export async function indexInfoOf(
+  table: OpenTable,
+  index: IndexDefinition,
+  { parkedMax = 0 }: IndexStatusOptions = {},
+): Promise<IndexInfo> {
   const shards = await Promise.all(
-    table.shards.map(async (shard) => {
-      const { status, dropped } = await shardStatus(shard, index)
-      return { id: shard.id, status, dropped }
-    }),
+    table.shards.map(async (shard) => ({
+      id: shard.id,
+      ...(await shardStatus(shard, index, { parkedMax })),
+    })),
   )
+  const parked = shards.flatMap((shard) => shard.parked).slice(0, parkedMax)
   const dropped = droppedInfoOf(sumOfReports(shards.map((shard) => shard.dropped)))
   return {
     config: indexConfigOf(index),
@@ -35,6 +43,7 @@ export async function indexInfoOf(table: OpenTable, index: IndexDefinition): Pro
       ),
       dropped_values: dropped,
     },
+    ...(parkedMax === 0 ? {} : { parked_documents: parked.map(showParked) }),
     shard_status: Object.fromEntries(shards.map(({ id, status }) => [id, status])),
   }
 }
@@ -42,31 +51,49 @@ export async function indexInfoOf(table: OpenTable, index: IndexDefinition): Pro
 interface ToldStatus {
   readonly status: IndexStatusInfo
   readonly dropped: DropReport
+  readonly parked: readonly ParkedDocument[]
 }
 
-async function shardStatus(shard: Shard, { name, kind }: IndexDefinition): Promise<ToldStatus> {
+async function shardStatus(
+  shard: Shard,
+  { name, kind }: IndexDefinition,
+  options: IndexStatusOptions,
+): Promise<ToldStatus> {
   try {
-    const status = await shard.indexStatus(name)
-    return { status: statusOf(typeOf(kind), status), dropped: status.dropped }
+    const status = await shard.indexStatus(name, options)
+    const parked = status.enrichment?.parkedDocuments ?? []
+    return { status: statusOf(typeOf(kind), status), dropped: status.dropped, parked }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const status = { ...NOTHING, index_type: typeOf(kind), error: error.message }
-    return { status, dropped: NOTHING_DROPPED }
+    return { status, dropped: NOTHING_DROPPED, parked: [] }
   }
 }
 
+/** An index is whole when its artifacts are, and when it has taken them in. */
 function statusOf(type: string, status: IndexStatus): IndexStatusInfo {
+  const { enrichment } = status
   return {
     index_type: type,
     total_indexed: status.totalIndexed,
     disk_usage: status.diskUsage,
-    rebuilding: status.rebuilding,
-    backfill_progress: status.backfillProgress,
+    rebuilding: status.rebuilding || enrichment?.rebuilding === true,
+    backfill_progress: Math.min(status.backfillProgress, enrichment?.progress ?? 1),
     backfill_items_processed: status.backfillItemsProcessed,
-    error: status.error ?? '',
+    error: [status.error, enrichment?.error].filter(Boolean).join('; '),
     documents_set_aside: status.documentsSetAside,
     dropped_values: droppedInfoOf(status.dropped),
+    ...(enrichment === undefined ? {} : { enrichment: showEnrichment(enrichment) }),
   }
+}
+
+function showEnrichment(status: EnrichmentStatus): EnrichmentInfo {
+  const { pending, enriched, parked, retrying, progress } = status
+  return { pending, enriched, parked, retrying, progress, error: status.error ?? '' }
+}
+
+function showParked({ key, attempts, error }: ParkedDocument): ParkedInfo {
+  return { _id: key.toString(), attempts, error }
 }
 
 function droppedInfoOf(report: DropReport): DroppedValuesInfo {
@@ -105,5 +132,22 @@ function overAll(
     backfill_items_processed: sum(({ backfill_items_processed }) => backfill_items_processed),
     error: [...new Set(shards.map(({ error }) => error).filter(Boolean))].join('; '),
     documents_set_aside: sum(({ documents_set_aside }) => documents_set_aside),
+    ...enrichmentOverAll(shards.flatMap(({ enrichment }) => enrichment ?? [])),
   }
+}
+
+function enrichmentOverAll(shards: readonly EnrichmentInfo[]): Pick<IndexStatusInfo, 'enrichment'> {
+  if (shards.length === 0) return {}
+  const sum = (countOf: (info: EnrichmentInfo) => number): number =>
+    shards.reduce((total, info) => total + countOf(info), 0)
+  const errors = new Set(shards.map(({ error }) => error).filter(Boolean))
+  const enrichment = {
+    pending: sum(({ pending }) => pending),
+    enriched: sum(({ enriched }) => enriched),
+    parked: sum(({ parked }) => parked),
+    retrying: sum(({ retrying }) => retrying),
+    progress: Math.min(...shards.map(({ progress }) => progress)),
+    error: [...errors].join('; '),
+  }
+  return { enrichment }
 }

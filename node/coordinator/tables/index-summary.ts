@@ -43,7 +43,21 @@ export function countIndexes(tables: readonly OpenTable[], led: LedShards): Inde
 export function indexTroubles(table: OpenTable, led: LedShards): readonly IndexTrouble[] {
   const all = indexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
-  return Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
+  const ofIndexes = Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
+  return [...ofIndexes, ...enrichmentTroubles(table, led)]
+}
+
+/** Searches find what has a vector; so they are not refused. */
+function enrichmentTroubles(table: OpenTable, led: LedShards): readonly IndexTrouble[] {
+  const shards = led.among(table.shards)
+  return table.indexes.flatMap(({ id, name }) => {
+    const errors = shards.flatMap(({ enrichers }) => enrichers.get(id)?.error ?? [])
+    const [error] = errors
+    if (error === undefined) return []
+    const where = `on ${errors.length} of ${table.shards.length} shards`
+    const what = `index "${name}" of table "${table.tableName}" gets no vectors ${where}`
+    return [{ message: `${what} (${error})`, refusesSearches: false }]
+  })
 }
 
 const STATE_TEXTS: Readonly<Record<Exclude<IndexActivity['kind'], 'none'>, string>> = {

@@ -23,11 +23,13 @@ import {
   type SchemaRequest,
   type TableSchema,
 } from '../../schema/table-schema.ts'
+import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
 import { buildLayout } from './shard-layout.ts'
+import type { CompleteIndex } from './managed-indexes.ts'
 import type { CreateTableRequest } from './create-table-request.ts'
 import {
   assertIndexName,
@@ -63,6 +65,7 @@ export interface TableAdminOptions {
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
   readonly replication: ReplicationRules
+  readonly completeIndex: CompleteIndex
 }
 
 /**
@@ -155,13 +158,30 @@ export class TableAdmin {
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
-    const index = parseIndex(indexName, config, this.#with.randomBits())
-    await this.#change(name, (current) => {
-      const changed = withIndex(current, index)
+    const parsed = parseIndex(indexName, config, this.#with.randomBits())
+    const add = (record: TableRecord, index: IndexDefinition): TableRecord => {
+      const changed = withIndex(record, index)
       if (changed !== undefined) return changed
       const problem = `index "${indexName}" of table "${name}" exists already; choose another name`
       throw new ServiceError('ALREADY_EXISTS', problem)
-    })
+    }
+    add(this.#with.registry.get(name).record, parsed) // no model is asked for an index that cannot be
+    const [index] = await this.#completed([parsed])
+    await this.#change(name, (current) => add(current, index ?? parsed))
+  }
+
+  /** Side by side, because a model may take seconds to answer. The first that fails ends the others. */
+  async #completed(indexes: readonly IndexDefinition[]): Promise<readonly IndexDefinition[]> {
+    const failed = new AbortController()
+    const completing = indexes.map((index) =>
+      this.#with.completeIndex(index, failed.signal).catch((error: unknown) => {
+        failed.abort(error)
+        return index
+      }),
+    )
+    const completed = await Promise.all(completing)
+    failed.signal.throwIfAborted()
+    return completed
   }
 
   async dropIndex(name: string, indexName: string): Promise<void> {
@@ -299,7 +319,7 @@ export class TableAdmin {
       schema,
       ttlGeneration: 1,
       hasBuiltInIndex: true,
-      indexes: parseIndexes(request.indexes, this.#with.randomBits),
+      indexes: await this.#completed(parseIndexes(request.indexes, this.#with.randomBits)),
       replication: parseReplication(request, this.#with.replication),
     }
     const id = (): ShardId => parseShardId(this.#with.randomBits())

@@ -35,6 +35,27 @@ export interface IndexStatusInfo {
   readonly error: string
   readonly documents_set_aside: number
   readonly dropped_values: DroppedValuesInfo
+  /** Absent where clients write the vectors. */
+  readonly enrichment?: EnrichmentInfo
+}
+
+/** How far vectors are that the store makes. */
+export interface EnrichmentInfo {
+  readonly pending: number
+  readonly enriched: number
+  readonly parked: number
+  readonly retrying: number
+  /** From 0 to 1. */
+  readonly progress: number
+  /** Empty when all is well. */
+  readonly error: string
+}
+
+/** A document without a vector, because none could be made. */
+export interface ParkedInfo {
+  readonly _id: string
+  readonly attempts: number
+  readonly error: string
 }
 
 /**
@@ -56,6 +77,8 @@ export interface DroppedValuesInfo extends DropCountsInfo {
 export interface IndexInfo {
   readonly config: IndexConfig
   readonly status: IndexStatusInfo
+  /** The first parked documents, if they were asked for. */
+  readonly parked_documents?: readonly ParkedInfo[]
   /** By shard id in hexadecimal. */
   readonly shard_status: Readonly<Record<string, IndexStatusInfo>>
 }

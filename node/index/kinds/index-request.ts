@@ -1,5 +1,6 @@
+import { isSparseRequest } from '../sparse/hosted/sparse-request-shape.ts'
 import { isTextRequest } from '../text/search/text-request-shape.ts'
-import { isVectorRequest } from '../vector/hosted/vector-request-shape.ts'
+import { isNearestRequest } from '../vector/hosted/vector-request-shape.ts'
 import type { IndexAnswer, IndexRequest, QueryableKind, QuestionOf } from './index-questions.ts'
 
 /** Any question to any kind of index. */
@@ -18,6 +19,10 @@ const CHECKS: ReadonlyMap<string, CheckRequest> = new Map([
   ['text', isTextRequest],
   ['vectors', isVectorRequest],
 ])
+
+function isVectorRequest(question: string, request: unknown): boolean {
+  return question === 'nearest' && (isNearestRequest(request) || isSparseRequest(request))
+}
 
 /** Whether an index of the kind can read the request. */
 export function isIndexRequest(asked: ForeignRequest): asked is ForeignRequest & AnyIndexRequest {

@@ -2,6 +2,6 @@
 
 import { serveIndexes } from '../worker/serve-indexes.ts'
 import { openTextFamily } from '../text/hosted/text-family.ts'
-import { openVectorFamily } from '../vector/hosted/vector-family.ts'
+import { openEmbeddingsFamily } from './embeddings-family.ts'
 
-serveIndexes({ text: openTextFamily, vectors: (parts) => openVectorFamily(parts) })
+serveIndexes({ text: openTextFamily, vectors: openEmbeddingsFamily })

@@ -18,7 +18,12 @@ export interface ProviderSurroundings {
   readonly env: Env
   readonly secrets: SecretSource
   readonly rules: UrlRules
+  /** Where the node's own inference server answers. Absent: at the default of the provider `quarry`. */
+  readonly ownInference?: OwnInferenceUrl
 }
+
+/** Starts the server if that is needed. Rejects with UNAVAILABLE if it does not start. */
+export type OwnInferenceUrl = () => Promise<string>
 
 /** Where one call goes. */
 export interface ResolvedEndpoint {
@@ -62,8 +67,8 @@ export class ProviderAccess {
   async endpoint(question: EndpointQuestion): Promise<ResolvedEndpoint> {
     const { name, provider, config, ownUrl, texts = this.texts() } = question
     const row = PROVIDERS[provider]
-    const own = row.url ?? ownUrl
     try {
+      const own = (await this.#ownServer(question)) ?? row.url ?? ownUrl
       const { url, origin } = await this.#urlOf(config, { provider, own, texts })
       const permit = permitOf({ url, origin, place: row.place, own }, this.#around.rules)
       const { apiKey, isOurs } = await this.#keyOf(config, provider, texts)
@@ -132,6 +137,17 @@ export class ProviderAccess {
     }
     if (own === undefined) throw refused('url is required')
     return { url: new URL(own), origin: 'default' }
+  }
+
+  /** The node's own server, if the configuration means that one. */
+  async #ownServer({ provider, config }: EndpointQuestion): Promise<string | undefined> {
+    const { ownInference } = this.#around
+    if (ownInference === undefined || provider !== 'quarry' || config.url !== undefined) {
+      return undefined
+    }
+    const { urlVariable } = PROVIDERS[provider]
+    const isElsewhere = urlVariable !== undefined && this.variable(urlVariable) !== undefined
+    return isElsewhere ? undefined : ownInference()
   }
 
   /** `isOurs`: the key is the node's own, because a variable or a reference holds it. */

@@ -113,7 +113,8 @@ export function parseChunkerConfig(value: unknown, where: string): ChunkerConfig
           targetTokens: text.integer('target_tokens', { min: 1, max: TARGET_TOKENS_MAX }),
           overlapTokens: text.integer('overlap_tokens', { min: 0, max: OVERLAP_TOKENS_MAX }),
           separator: text.text('separator'),
-          chunksMax: fields.integer('max_chunks', { min: 1, max: CHUNKS_MAX }),
+          // The server would leave out the end of a long text after fewer.
+          chunksMax: fields.integer('max_chunks', { min: 1, max: CHUNKS_MAX }) ?? CHUNKS_MAX,
           threshold: fields.number('threshold', { min: 0, max: 1 }),
         }
         text.finish('the text of a chunker')

@@ -97,6 +97,7 @@ export type ChunkerConfig = ModelConfig<'quarry'> &
     readonly targetTokens: number | undefined
     readonly overlapTokens: number | undefined
     readonly separator: string | undefined
-    readonly chunksMax: number | undefined
+    /** What comes behind so many chunks of a text is left out. */
+    readonly chunksMax: number
     readonly threshold: number | undefined
   }

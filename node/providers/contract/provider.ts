@@ -6,6 +6,15 @@ export type EmbedPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'image'; readonly dataUri: string }
 
+/** What a generator may be shown beside texts. */
+export type ShownMedium = 'image' | 'audio' | 'video'
+
+/** A part of a prompt. */
+export type PromptPart =
+  | EmbedPart
+  /** A sound or a film, as an image. */
+  | { readonly kind: 'audio' | 'video'; readonly dataUri: string }
+
 /** What a vector is for. Some models embed questions and documents differently. */
 export type EmbedUse = 'document' | 'query'
 
@@ -55,12 +64,13 @@ export interface SparseEmbedder {
 /** A model that continues a prompt, such as one that describes images. */
 export interface Generator {
   readonly name: string
-  readonly acceptsImages: boolean
+  /** Other media are refused. */
+  readonly accepts: readonly ShownMedium[]
   /**
    * The text that the model answers to the parts as one message of a user. Rejects as `Embedder.embed`
    * does, also if the model answers no text.
    */
-  generate(parts: readonly EmbedPart[], options: { readonly signal: AbortSignal }): Promise<string>
+  generate(parts: readonly PromptPart[], options: { readonly signal: AbortSignal }): Promise<string>
   close(): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-import type { EmbedPart } from '../contract/provider.ts'
+import type { PromptPart } from '../contract/provider.ts'
 import type { EmbedItem, NumberForm, RequestLimits } from './embed-protocol.ts'
 
 /**
@@ -70,10 +70,10 @@ export function nextBatch(
 }
 
 /** The bytes of texts and data URIs. */
-export function bytesOfItem(item: EmbedItem): number {
+export function bytesOfItem(item: readonly PromptPart[]): number {
   return item.reduce((sum, part) => sum + bytesOfPart(part), 0)
 }
 
-function bytesOfPart(part: EmbedPart): number {
+function bytesOfPart(part: PromptPart): number {
   return part.kind === 'text' ? Buffer.byteLength(part.text) : part.dataUri.length
 }

@@ -1,7 +1,7 @@
 // How each protocol writes a prompt of texts and images, and where its answer has the text.
 
 import type { HttpGeneratorConfig } from '../config/provider-config.ts'
-import type { EmbedPart } from '../contract/provider.ts'
+import type { PromptPart, ShownMedium } from '../contract/provider.ts'
 import { refused } from '../contract/provider-error.ts'
 import type { AnswerValue } from './answer-reader.ts'
 import { dataUriParts } from './item-texts.ts'
@@ -13,13 +13,13 @@ import { bearer } from './wire-parts.ts'
 export interface Prompt {
   /** The provider and its model, for messages. */
   readonly name: string
-  readonly parts: readonly EmbedPart[]
+  readonly parts: readonly PromptPart[]
   readonly config: Pick<HttpGeneratorConfig, 'model' | 'maxTokens' | 'temperature'>
 }
 
 /** The protocol of one provider's generation. */
 export interface ChatForm {
-  readonly acceptsImages: boolean
+  readonly accepts: readonly ShownMedium[]
   /** Whether the provider answers nobody without a key. */
   readonly needsKey: boolean
   path(url: string, model: string): string
@@ -29,17 +29,17 @@ export interface ChatForm {
   text(answer: AnswerValue): string | undefined
 }
 
-/** An image as its media type and its base64. */
+/** An image, a sound or a film as its media type and its base64. */
 export function imageOf(
   dataUri: string,
   name: string,
 ): { readonly mediaType: string; readonly base64: string } {
   const parts = dataUriParts(dataUri)
   if (parts !== undefined) return parts
-  throw refused(`${name}: an image must be a data URI in base64`)
+  throw refused(`${name}: a medium must be a data URI in base64`)
 }
 
-function texts(parts: readonly EmbedPart[]): string {
+function texts(parts: readonly PromptPart[]): string {
   return parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
 }
 
@@ -52,7 +52,7 @@ function firstOf(value: AnswerValue, name: string): AnswerValue {
 }
 
 const openaiForm: ChatForm = {
-  acceptsImages: true,
+  accepts: ['image'],
   needsKey: false, // many servers speak the protocol without any
   path: (url) => `${openaiPrefix(url)}/chat/completions`,
   headers: bearer,
@@ -77,7 +77,7 @@ const openaiForm: ChatForm = {
 /** Our own server's models read texts, and its messages are plain. */
 const quarryForm: ChatForm = {
   ...openaiForm,
-  acceptsImages: false,
+  accepts: [],
   path: () => '/api/generate',
   body: ({ parts, config: { model, maxTokens, temperature } }) => ({
     model,
@@ -88,7 +88,7 @@ const quarryForm: ChatForm = {
 }
 
 const ollamaForm: ChatForm = {
-  acceptsImages: true,
+  accepts: ['image'],
   needsKey: false,
   path: () => '/api/chat',
   headers: () => ({}),
@@ -108,7 +108,7 @@ const ollamaForm: ChatForm = {
 
 /** The same for the Gemini API and for Vertex. */
 export const geminiForm: ChatForm = {
-  acceptsImages: true,
+  accepts: ['image', 'audio', 'video'],
   needsKey: true,
   path: (_, model) =>
     `/v1beta/models/${encodeURIComponent(model.replace(/^models\//, ''))}:generateContent`,
@@ -130,7 +130,7 @@ export const geminiForm: ChatForm = {
 }
 
 const anthropicForm: ChatForm = {
-  acceptsImages: true,
+  accepts: ['image'],
   needsKey: true,
   path: () => '/v1/messages',
   headers: ({ apiKey = '' }) => ({ 'x-api-key': apiKey, 'anthropic-version': '2023-06-01' }),

@@ -7,7 +7,7 @@ import type {
   VertexGeneratorConfig,
 } from '../config/provider-config.ts'
 import { PROVIDERS } from '../config/provider-table.ts'
-import type { EmbedPart, Generator } from '../contract/provider.ts'
+import type { Generator, PromptPart, ShownMedium } from '../contract/provider.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import { bytesOfItem } from '../embedding/item-batches.ts'
 import { AnswerValue } from './answer-reader.ts'
@@ -18,23 +18,23 @@ import { TEXT_ANSWER_BYTES_MAX, endpointOf, keyOf, nameOf } from './wire-parts.t
 import type { WireParts } from './wire-parts.ts'
 
 /** The text that a model continues a prompt with; undefined: the answer has none. */
-type Continue = (parts: readonly EmbedPart[], signal: AbortSignal) => Promise<string | undefined>
+type Continue = (parts: readonly PromptPart[], signal: AbortSignal) => Promise<string | undefined>
 
 interface Continuation {
-  readonly acceptsImages: boolean
+  readonly accepts: readonly ShownMedium[]
   readonly run: Continue
 }
 
 /** Opens a generator. Nothing is asked of the provider until the first call. */
 export function openGenerator(config: GeneratorConfig, wire: WireParts, clock: Clock): Generator {
   const name = nameOf(config)
-  const { acceptsImages, run } = continuationOf(config, wire)
+  const { accepts, run } = continuationOf(config, wire)
   const calls = new PacedCalls(name, clock)
   return {
     name,
-    acceptsImages,
+    accepts,
     generate: async (parts, { signal }) => {
-      checkParts(parts, { name, acceptsImages })
+      checkParts(parts, { name, accepts })
       const call = { bytes: bytesOfItem(parts), isUrgent: false, signal }
       const text = await calls.run(call, (either) => run(parts, either))
       if (text !== undefined && text.trim() !== '') return text
@@ -47,17 +47,17 @@ export function openGenerator(config: GeneratorConfig, wire: WireParts, clock: C
 function continuationOf(config: GeneratorConfig, wire: WireParts): Continuation {
   switch (config.provider) {
     case 'vertex':
-      return { acceptsImages: true, run: vertexContinue(config, wire) }
+      return { accepts: geminiForm.accepts, run: vertexContinue(config, wire) }
     case 'bedrock':
-      return { acceptsImages: true, run: bedrockContinue(config, wire) }
+      return { accepts: ['image'], run: bedrockContinue(config, wire) }
     case 'quarry':
     case 'ollama':
     case 'openai':
     case 'openrouter':
     case 'gemini':
     case 'anthropic': {
-      const { acceptsImages } = CHAT_FORMS[config.provider]
-      return { acceptsImages, run: httpContinue(config, wire) }
+      const { accepts } = CHAT_FORMS[config.provider]
+      return { accepts, run: httpContinue(config, wire) }
     }
     default:
       return unreachable(config)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
-import type { EmbedPart } from '../contract/provider.ts'
+import type { PromptPart, ShownMedium } from '../contract/provider.ts'
 import { ITEM_BYTES_MAX, bytesOfItem } from '../embedding/item-batches.ts'
 import { ProviderPace } from '../embedding/provider-pace.ts'
 
@@ -33,19 +33,27 @@ export class PacedCalls {
   }
 }
 
-/** Refuses images that a model cannot see, and prompts of nothing. */
+const NAMES: Readonly<Record<ShownMedium, string>> = {
+  image: 'images',
+  audio: 'sounds',
+  video: 'films',
+}
+
+/** Refuses media that a model cannot see or hear, and prompts of nothing. */
 export function checkParts(
-  parts: readonly EmbedPart[],
-  { name, acceptsImages }: { readonly name: string; readonly acceptsImages: boolean },
+  parts: readonly PromptPart[],
+  { name, accepts }: { readonly name: string; readonly accepts: readonly ShownMedium[] },
 ): void {
   if (parts.length === 0) throw refused(`${name}: the prompt has no parts`)
   const bytes = bytesOfItem(parts)
   if (bytes > ITEM_BYTES_MAX) {
     throw refused(`${name}: the prompt has ${bytes} bytes; up to ${ITEM_BYTES_MAX} are sent`)
   }
-  if (!acceptsImages && parts.some(({ kind }) => kind === 'image')) {
+  for (const { kind } of parts) {
+    if (kind === 'text' || accepts.includes(kind)) continue
+    const readable = ['texts', ...accepts.map((medium) => NAMES[medium])].join(' and ')
     throw refused(
-      `${name}: this provider's models read only texts; use another provider for images`,
+      `${name}: this provider's models read only ${readable}; use another provider for ${NAMES[kind]}`,
     )
   }
 }

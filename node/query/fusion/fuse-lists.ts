@@ -13,7 +13,7 @@ import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import { sortSliced } from '../../document/sliced-sort.ts'
 import type { MergeStrategy } from '../request/merge-request.ts'
 
-/** One hit of one index: a score, or the distance of a vector. */
+/** One hit of one index: a score, or the distance or the inner product of a vector. */
 export interface RankedHit {
   /** The document's key, UTF-8. A list has it once. */
   readonly key: Uint8Array
@@ -24,8 +24,11 @@ export interface RankedHit {
 export interface RankedList<Hit extends RankedHit = RankedHit> {
   /** Under this name `_index_scores` shows the values. */
   readonly name: string
-  /** Whether larger values are better (scores), or smaller ones (distances). */
-  readonly measure: 'score' | 'distance'
+  /**
+   * What the values are: scores of words, or of vectors their distances, of which smaller ones are better, or their
+   * inner products.
+   */
+  readonly measure: 'score' | 'distance' | 'product'
   /** Multiplies what the list gives to a hit. */
   readonly weight: number
   readonly hits: readonly Hit[]
@@ -97,12 +100,16 @@ export function indexScoresOf({ found }: FusedHit): Readonly<Record<string, numb
   return Object.fromEntries(found.map(({ list, hit }) => [list.name, hit.value]))
 }
 
+export function isOfVectors({ measure }: Pick<RankedList, 'measure'>): boolean {
+  return measure !== 'score'
+}
+
 function usedLists<Hit extends RankedHit>(
   lists: readonly RankedList<Hit>[],
   strategy: MergeStrategy,
 ): readonly RankedList<Hit>[] {
   if (strategy !== 'failover') return lists
-  const ofVectors = lists.filter(({ measure }) => measure === 'distance')
+  const ofVectors = lists.filter(isOfVectors)
   return ofVectors.length > 0 ? ofVectors : lists
 }
 

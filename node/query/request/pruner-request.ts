@@ -1,9 +1,10 @@
 // The `pruner` of a query: it drops hits whose scores are much lower than the others.
 
 import { numberOf } from '../../document/exact-json.ts'
-import { isJsonObject, memberOf } from '../../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import { checkMembers, flagOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
+import { isMergedCursor } from './merged-cursor.ts'
 import type { JsonObject } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
 
@@ -47,9 +48,15 @@ export function parsePruner(body: Clause): Pruner | undefined {
 }
 
 function checkHitsByScore(members: JsonObject): void {
-  const found = EXCLUDED.find((name) => Object.hasOwn(members, name))
+  const found = EXCLUDED.find((name) => Object.hasOwn(members, name) && !isMerged(members, name))
   if (found === undefined) return
   refuse('pruner', `works on hits in the order of their scores; leave ${found} out`)
+}
+
+/** Pages of merged hits are cut from a list that was pruned as a whole. */
+function isMerged(members: JsonObject, name: string): boolean {
+  const cursor = memberOf(members, name)
+  return name !== 'order_by' && isJsonArray(cursor) && isMergedCursor(cursor)
 }
 
 function boundOf(members: JsonObject, name: string, max: number): number | undefined {

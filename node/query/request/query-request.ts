@@ -24,6 +24,7 @@ import {
   shown,
   textOf,
 } from '../language/query-clause.ts'
+import { isMergedCursor, parseMergedCursor, type MergedPlace } from './merged-cursor.ts'
 import { parseCursor } from './query-cursor.ts'
 import { parseReranker } from './reranker-request.ts'
 import { parseVectors } from './vector-request.ts'
@@ -91,6 +92,15 @@ export type QueryPage =
   | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
   | { readonly kind: 'after'; readonly position: SortPosition; readonly limit: number }
   | { readonly kind: 'before'; readonly position: SortPosition; readonly limit: number }
+  | MergedPage
+
+/** A page of merged hits, beside one of them. */
+export interface MergedPage {
+  readonly kind: 'merged'
+  readonly direction: 'after' | 'before'
+  readonly place: MergedPlace
+  readonly limit: number
+}
 
 /** Which fields to highlight, and the marks around each match. */
 export interface HighlightRequest {
@@ -285,10 +295,23 @@ function parsePage(body: Clause, order: readonly SortKey[]): QueryPage {
     checkWindow(offset ?? 0, limit)
     return { kind: 'offset', offset: offset ?? 0, limit }
   }
-  const name = after === undefined ? 'search_before' : 'search_after'
+  const direction = after === undefined ? 'before' : 'after'
+  const name = `search_${direction}`
   if (offset !== undefined) refuse('offset', `cannot stand beside ${name}; leave one of them out`)
+  return pageBeside(cursor, order, { direction, limit })
+}
+
+function pageBeside(
+  cursor: JsonValue,
+  order: readonly SortKey[],
+  { direction, limit }: Pick<MergedPage, 'direction' | 'limit'>,
+): QueryPage {
+  const name = `search_${direction}`
+  if (isJsonArray(cursor) && isMergedCursor(cursor)) {
+    return { kind: 'merged', direction, place: parseMergedCursor(cursor, name), limit }
+  }
   const position = parseCursor(cursor, order, name)
-  return { kind: after === undefined ? 'before' : 'after', position, limit }
+  return { kind: direction, position, limit }
 }
 
 function checkWindow(offset: number, limit: number): void {

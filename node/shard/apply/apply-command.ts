@@ -1,5 +1,6 @@
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { ApplyContext } from './apply-context.ts'
+import { applyEnrich } from './apply-enrichment.ts'
 import { applyCollect, applyExpire, applyNumber, applyRetime } from './apply-housekeeping.ts'
 import {
   applyAbandon,
@@ -27,6 +28,7 @@ const APPLY: {
   retime: applyRetime,
   number: applyNumber,
   collect: applyCollect,
+  enrich: applyEnrich,
 }
 
 /**

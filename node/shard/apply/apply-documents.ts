@@ -16,7 +16,7 @@ import { applyTransformsSliced, type TransformRequest } from '../../document/tra
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
 import { artifactsIn, changeBy, noDocument } from './planned-change.ts'
-import { dropArtifacts, putArtifacts, putArtifactsAlone } from './put-artifacts.ts'
+import { dropArtifacts, dropMarks, putArtifacts, putArtifactsAlone } from './put-artifacts.ts'
 import type { VersionCheck, WriteOp } from '../command/command.ts'
 import {
   encodeTombstone,
@@ -185,6 +185,7 @@ export function applyPlanned(
   assert(previous === undefined || versionOf(previous) < version, 'D1: versions increase')
   view.replace(key, record, intentOf === undefined ? { previous } : { previous, intentOf })
   if (op.kind === 'put') writeArtifacts(context, { key, op, ordinal }, previous)
+  else dropMarks(context, key)
 }
 
 /** A document in the place of one that is gone inherits nothing. */

@@ -3,14 +3,14 @@
 
 import { withArtifactOrdinal } from '../../embedding/artifact.ts'
 import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
-import { feedOf } from '../../index/kinds/index-feeds.ts'
+import { feedOf, isEnriched } from '../../index/kinds/index-feeds.ts'
 import {
   isDeleted,
   ordinalOf,
   withOrdinal,
   type DocumentRecord,
 } from '../format/document-record.ts'
-import { artifactKey } from '../format/keyspace.ts'
+import { artifactKey, parkedKey } from '../format/keyspace.ts'
 import type { ApplyContext } from './apply-context.ts'
 import type { CommandView } from './command-view.ts'
 
@@ -34,18 +34,30 @@ export function putArtifactsAlone(
   artifacts: readonly ArtifactWrite[],
 ): void {
   if (previous === undefined || isDeleted(previous)) return
-  putArtifacts(
-    view,
-    { key, ordinal: ordinalOf(previous) ?? numbered(view, key, previous) },
-    artifacts,
-  )
+  putArtifacts(view, { key, ordinal: numberedOrdinal(view, key, previous) }, artifacts)
 }
 
 /** All that the table's indexes have of a document, which is gone. They are dead by their ordinal anyway. */
-export function dropArtifacts({ view, indexes }: ApplyContext, key: Buffer): void {
+export function dropArtifacts(context: ApplyContext, key: Buffer): void {
+  const { view, indexes } = context
   for (const { kind, id } of indexes) {
     if (feedOf(kind) === 'artifacts') view.del(artifactKey(id, key))
   }
+  dropMarks(context, key)
+}
+
+/** A document that is gone is not parked. */
+export function dropMarks({ view, indexes }: ApplyContext, key: Buffer): void {
+  for (const index of indexes) if (isEnriched(index)) view.del(parkedKey(index.id, key))
+}
+
+/** The ordinal of a document; one from before there were ordinals gets its own. */
+export function numberedOrdinal(
+  view: CommandView,
+  key: Buffer,
+  record: DocumentRecord,
+): number | undefined {
+  return ordinalOf(record) ?? numbered(view, key, record)
 }
 
 function numbered(view: CommandView, key: Buffer, record: DocumentRecord): number | undefined {

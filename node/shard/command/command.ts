@@ -7,6 +7,7 @@ import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { TransformRequest } from '../../document/transform.ts'
 import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
 import type { Expiry, TtlPolicy } from '../../schema/document-rules.ts'
+import type { EnrichCommand } from './enrich-command.ts'
 import type { TransactionId } from './transaction-id.ts'
 
 export type WriteOp =
@@ -144,7 +145,7 @@ export interface CollectCommand {
   }[]
   /** Marks of finished transactions that are past their retention. */
   readonly finished: readonly TransactionId[]
-  /** Keys in the artifacts keyspace, of indexes that were dropped. */
+  /** Keys of the store under which indexes that were dropped have left something. */
   readonly artifacts: readonly Buffer[]
 }
 
@@ -162,6 +163,7 @@ export interface CommandByKind {
   readonly retime: RetimeCommand
   readonly number: NumberCommand
   readonly collect: CollectCommand
+  readonly enrich: EnrichCommand
 }
 
 export type CommandKind = keyof CommandByKind
@@ -205,6 +207,8 @@ export interface OutcomeOf {
   readonly retime: { readonly changed: number }
   readonly number: { readonly changed: number }
   readonly collect: undefined
+  /** Documents that have changed since are skipped. */
+  readonly enrich: { readonly written: number; readonly skipped: number }
 }
 
 /** A rough size of a command without its operations, in bytes. */

@@ -20,6 +20,9 @@ const SLICE_MS = 1
 /** The touches between two looks at the clock, which costs as much as several touches. */
 const TOUCHES_BETWEEN_LOOKS = 256
 
+/** A log, and what counts in it. */
+export type TouchSource = Pick<IndexSource, 'store' | 'concerns'>
+
 /** The keys that a run of log entries touched, each once. */
 export interface TouchedKeys {
   readonly keys: readonly Buffer[]
@@ -28,11 +31,11 @@ export interface TouchedKeys {
 }
 
 /**
- * The keys that concern the index, of the entries from `from` to `to`; CORRUPTION if the log does not reach back
+ * The keys that concern the source, of the entries from `from` to `to`; CORRUPTION if the log does not reach back
  * that far.
  */
 export async function readTouchedKeys(
-  source: IndexSource,
+  source: TouchSource,
   { from, to }: { readonly from: number; readonly to: number },
   clock: Clock,
 ): Promise<TouchedKeys> {
@@ -54,7 +57,7 @@ export async function readTouchedKeys(
 
 async function addKeys(
   keys: Map<string, Buffer>,
-  { source, entry }: { readonly source: IndexSource; readonly entry: OpenedLogEntry },
+  { source, entry }: { readonly source: TouchSource; readonly entry: OpenedLogEntry },
   slice: SliceClock,
 ): Promise<void> {
   let untilLook = TOUCHES_BETWEEN_LOOKS

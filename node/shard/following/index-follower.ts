@@ -19,7 +19,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
-import { isServiceError, messageOf, type ServiceError } from '../../../lib/errors.ts'
+import { isServiceError, messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
@@ -33,7 +33,12 @@ import { DocumentSender } from './document-sender.ts'
 import { FlushSchedule } from './flush-schedule.ts'
 import type { FollowerState } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'
-import { sourceOf, type DocumentSource, type IndexSource } from './index-source.ts'
+import {
+  sourceOf,
+  type DocumentSource,
+  type FindChunked,
+  type IndexSource,
+} from './index-source.ts'
 import { LearntFields } from './learnt-fields.ts'
 import { openIndex, resetIndex } from './open-index.ts'
 import { saveBackfill, type SavedBackfill } from './saved-backfill.ts'
@@ -64,6 +69,7 @@ export interface IndexFollowerOptions {
   readonly fields: TableFields
   readonly index: IndexClient
   readonly definition: IndexDefinition
+  readonly chunked: FindChunked
   readonly place: IndexPlace
   /** Undefined: in memory only. */
   readonly directory: string | undefined
@@ -106,7 +112,7 @@ export class IndexFollower {
   constructor(options: IndexFollowerOptions) {
     const { index, clock, place } = options
     this.#with = options
-    this.#made = sourceOf(options.shard, options.definition)
+    this.#made = sourceOf(options.shard, options.definition, options.chunked)
     this.index = index
     this.#promised = options.shard.appliedSequence
     this.#source = options.source
@@ -216,6 +222,12 @@ export class IndexFollower {
   /** Keeps the index answering until another version has taken over, but without any rebuild. */
   retire(): void {
     this.#source = { kind: 'stored' }
+  }
+
+  /** Builds the index anew, because something was indexed without a part that nobody will touch again. */
+  rebuild(reason: string): void {
+    this.#broken = new ServiceError('CORRUPTION', reason)
+    this.#wake?.()
   }
 
   /** Stops following. A flush before that spares the next start a replay. */

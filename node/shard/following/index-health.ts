@@ -1,4 +1,5 @@
 import type { DropReport } from '../../index/host/drop-report.ts'
+import type { EnrichmentStatus } from './shard-enrichers.ts'
 
 /** The activity of an index; `none` while it just follows the log. */
 export interface IndexActivity {
@@ -34,4 +35,12 @@ export interface IndexStatus {
   readonly documentsSetAside: number
   /** Since the index was opened or built. */
   readonly dropped: DropReport
+  /** How the artifacts are made, told by the leader; undefined where clients write them. */
+  readonly enrichment: EnrichmentStatus | undefined
+}
+
+/** What a caller wants to know of an index. */
+export interface IndexStatusOptions {
+  /** How many parked documents to list. Default: none. */
+  readonly parkedMax?: number
 }

@@ -1,11 +1,13 @@
-// What the indexes of each kind are made from: the JSON of documents, or the artifacts that the shard keeps for
-// the index. Both show the newest state of the moment.
+// What the indexes of each kind are made from: the JSON of documents, with the chunks that other indexes keep of
+// them, or the artifacts that the shard keeps for the index. All show the newest state of the moment.
 
 import { unreachable } from '../../../lib/assert.ts'
-import { hasRows, ordinalOfArtifact } from '../../embedding/artifact.ts'
+import { hasRows, ordinalOfArtifact, textsOfArtifact } from '../../embedding/artifact.ts'
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import { feedOf } from '../../index/kinds/index-feeds.ts'
+import type { ChunkedIndex } from './chunked-indexes.ts'
+import { withChunkTexts, type ChunkedArtifact } from './document-chunks.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
 import {
@@ -17,11 +19,11 @@ import {
 } from '../format/document-record.ts'
 import {
   artifactKey,
-  artifactRange,
+  indexedRange,
   documentKey,
   keyOfDocumentKey,
   keyspaceRange,
-  parseArtifactKey,
+  parseIndexedKey,
 } from '../format/keyspace.ts'
 import type { Touch } from '../format/log-entry.ts'
 import { effectiveExpiryMs } from '../format/visibility.ts'
@@ -31,6 +33,9 @@ export interface DocumentSource {
   readonly store: KvStore
   readonly ttl: TtlPolicy | undefined
 }
+
+/** The indexes whose chunks belong to documents, as the table's record has them now. */
+export type FindChunked = () => readonly ChunkedIndex[]
 
 /** A part of a store whose keys name documents. */
 interface WalkedRange {
@@ -55,15 +60,16 @@ export interface IndexSource {
   changeOf(key: Buffer): DocumentChange
 }
 
-/** The source of an index. `shard` is looked at whenever something is read. */
+/** The source of an index. `shard` and `chunked` are looked at whenever something is read. */
 export function sourceOf(
   shard: DocumentSource,
   { kind, id }: Pick<IndexDefinition, 'kind' | 'id'>,
+  chunked: FindChunked = () => [],
 ): IndexSource {
   const feed = feedOf(kind)
   switch (feed) {
     case 'documents':
-      return documentsOf(shard)
+      return documentsOf(shard, chunked)
     case 'artifacts':
       return artifactsOf(shard, id)
     default:
@@ -71,40 +77,52 @@ export function sourceOf(
   }
 }
 
-function documentsOf(shard: DocumentSource): IndexSource {
+function documentsOf(shard: DocumentSource, chunked: FindChunked): IndexSource {
   const { store } = shard
+  const changeAt = (key: Buffer, record: DocumentRecord | undefined): DocumentChange =>
+    documentChange(shard, key, { record, chunked: chunked() })
   return {
     store,
     range: keyspaceRange('documents'),
     placeOf: documentKey,
     keyAt: keyOfDocumentKey,
-    concerns: ({ changed }) => changed !== 'artifacts',
-    changeAt: (place, record) => documentChange(shard, keyOfDocumentKey(place), record),
-    changeOf: (key) => documentChange(shard, key, store.get(documentKey(key))),
+    concerns: ({ changed }) => changed !== 'artifacts' || chunked().length > 0,
+    changeAt: (place, record) => changeAt(keyOfDocumentKey(place), record),
+    changeOf: (key) => changeAt(key, store.get(documentKey(key))),
   }
 }
 
+interface DocumentState {
+  readonly record: DocumentRecord | undefined
+  readonly chunked: readonly ChunkedIndex[]
+}
+
 function documentChange(
-  { ttl }: DocumentSource,
+  { store, ttl }: DocumentSource,
   key: Buffer,
-  record: DocumentRecord | undefined,
+  { record, chunked }: DocumentState,
 ): DocumentChange {
   if (record === undefined || isDeleted(checkRecord(record))) return absent(key)
-  return { ...lifeOf(record, ttl), key, json: jsonOf(record) }
+  const artifacts = chunked.flatMap(({ id, name }): ChunkedArtifact[] => {
+    const artifact = store.get(artifactKey(id, key))
+    const isLive = artifact !== undefined && ordinalOfArtifact(artifact) === ordinalOf(record)
+    return isLive && textsOfArtifact(artifact).length > 0 ? [{ name, artifact }] : []
+  })
+  return { ...lifeOf(record, ttl), key, json: withChunkTexts(jsonOf(record), artifacts) }
 }
 
 function artifactsOf(shard: DocumentSource, index: string): IndexSource {
   const { store } = shard
   return {
     store,
-    range: artifactRange(index),
+    range: indexedRange('artifacts', index),
     placeOf: (key) => artifactKey(index, key),
-    keyAt: (place) => parseArtifactKey(place).key,
+    keyAt: (place) => parseIndexedKey(place).key,
     // A new document under the key has another ordinal: after a deletion, or where an expired one was. A document
     // that is only changed keeps its artifact, but with a TTL perhaps not its expiry.
     concerns: ({ changed, deleted }) =>
       changed !== 'document' || deleted || shard.ttl !== undefined,
-    changeAt: (place, artifact) => artifactChange(shard, parseArtifactKey(place).key, artifact),
+    changeAt: (place, artifact) => artifactChange(shard, parseIndexedKey(place).key, artifact),
     changeOf: (key) => artifactChange(shard, key, store.get(artifactKey(index, key))),
   }
 }

@@ -36,6 +36,7 @@ import type {
 } from './index-position.ts'
 import type { IndexEvents } from './index-events.ts'
 import { IndexFollower, type FollowedShard } from './index-follower.ts'
+import type { FindChunked } from './index-source.ts'
 import type { TableFields } from './table-fields.ts'
 
 /** A new table's index is open within this time, so that its first search need not be refused. */
@@ -51,6 +52,7 @@ const WAIT_OVER = 'the wait for the index is over'
 /** The parts that all versions of one index share. */
 export interface IndexVersionsOptions {
   readonly definition: IndexDefinition
+  readonly chunked: FindChunked
   readonly table: string
   readonly shard: FollowedShard
   readonly fields: TableFields
@@ -251,7 +253,14 @@ export class IndexVersions {
     return { name, kind, activity, answers, isMigrating, entriesBehind }
   }
 
-  async status(): Promise<IndexStatus> {
+  /** Builds what answers anew. What is being built meanwhile replaces it later, and is built anew as well. */
+  rebuild(reason: string): void {
+    this.#current.follower.rebuild(reason)
+    this.#next?.follower.rebuild(reason)
+  }
+
+  /** But for how its artifacts are made. */
+  async status(): Promise<Omit<IndexStatus, 'enrichment'>> {
     const { follower } = this.#current
     const newest = this.#next?.follower ?? follower
     const { state } = newest
@@ -304,7 +313,7 @@ export class IndexVersions {
   }
 
   #start(version: number, source: SchemaSource): Version {
-    const { definition, table, shard, fields, pool, root, clock, log, events } = this.#with
+    const { definition, chunked, table, shard, fields, pool, root, clock, log, events } = this.#with
     const { name, kind, memOnly } = definition
     const directory = memOnly ? undefined : path.join(root, indexDirectoryName(definition, version))
     const index = pool.newIndex({ name: `${table}/${shard.id}/${name}`, kind })
@@ -313,6 +322,7 @@ export class IndexVersions {
       fields,
       index,
       definition,
+      chunked,
       place: this.#place,
       directory,
       source,

@@ -9,6 +9,9 @@ import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings } from '../command/table-settings.ts'
 import type { IndexHealth } from './index-health.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
+import { feedOf } from '../../index/kinds/index-feeds.ts'
+import { indexedRange } from '../format/keyspace.ts'
+import { chunkedIndexesOf, type ChunkedIndex } from './chunked-indexes.ts'
 import type { TableFieldsDirectory } from './table-fields.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { IndexEvents } from './index-events.ts'
@@ -42,6 +45,7 @@ export class ShardIndexes {
   readonly #indexes = new Map<string, IndexVersions>()
   readonly #lag = new IndexLag()
   #wanted: TableSettings
+  #chunked: readonly ChunkedIndex[]
   #working: Promise<void>
 
   constructor(
@@ -54,6 +58,7 @@ export class ShardIndexes {
     this.#clock = clock
     this.#root = path.join(parts.root, shard.id)
     this.#wanted = settings
+    this.#chunked = chunkedIndexesOf(settings.indexes)
     this.#working = this.#openAll()
   }
 
@@ -64,8 +69,11 @@ export class ShardIndexes {
 
   /** Resolves when dropped indexes are removed from the disk and new ones are being built. */
   set(settings: TableSettings): Promise<void> {
+    const before = new Set(this.#chunked.map(({ id }) => id))
     this.#wanted = settings
-    this.#working = this.#working.then(() => this.#reconcile())
+    this.#chunked = chunkedIndexesOf(settings.indexes)
+    const added = this.#chunked.filter(({ id }) => !before.has(id))
+    this.#working = this.#working.then(() => this.#reconcile()).then(() => this.#catchUp(added))
     return this.#working
   }
 
@@ -198,6 +206,20 @@ export class ShardIndexes {
     }
   }
 
+  /** A replica may hear of an index after its first artifacts, which full-text indexes have passed by then. */
+  async #catchUp(added: readonly ChunkedIndex[]): Promise<void> {
+    for (const { id, name } of added) {
+      const range = { ...indexedRange('artifacts', id), limit: 1 }
+      const [page = []] = await Array.fromAsync(this.#shard.store.pages(range))
+      if (page.length === 0) continue
+      for (const index of this.#indexes.values()) {
+        if (feedOf(index.definition.kind) !== 'documents') continue
+        index.rebuild(`index "${name}" was here only after its first chunks`)
+      }
+      return
+    }
+  }
+
   async #drop(name: string, index: IndexVersions): Promise<void> {
     this.#indexes.delete(name)
     await index.destroy()
@@ -207,6 +229,7 @@ export class ShardIndexes {
     const { pool, fields, log, events } = this.#parts
     const options = {
       definition,
+      chunked: () => this.#chunked,
       table: this.#wanted.tableName,
       shard: this.#shard,
       fields: fields.of(this.#wanted.tableId),

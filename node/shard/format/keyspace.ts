@@ -23,6 +23,7 @@ export const KEYSPACES = {
   expiry: 0x07,
   finished: 0x08,
   artifacts: 0x09,
+  parked: 0x0a,
 } as const
 
 export type Keyspace = keyof typeof KEYSPACES
@@ -148,24 +149,54 @@ export function parseExpiryKey(stored: Buffer): { expiresAtMs: number; key: Buff
 
 const INDEX_ID_BYTES = 8
 
+/** The keyspaces whose keys are an index and a document. */
+export type IndexKeyspace = 'artifacts' | 'parked'
+
 /** `index` is the id of an index, 16 hexadecimal digits. */
 export function artifactKey(index: string, key: Uint8Array): Buffer {
+  return indexedKey('artifacts', index, key)
+}
+
+/** The key of the mark that the document's artifact is parked. */
+export function parkedKey(index: string, key: Uint8Array): Buffer {
+  return indexedKey('parked', index, key)
+}
+
+/** Reads a key of the artifacts and of the parked keyspace. */
+export function parseIndexedKey(stored: Buffer): { index: string; key: Buffer } {
+  const end = 1 + INDEX_ID_BYTES
+  return { index: stored.toString('hex', 1, end), key: stored.subarray(end) }
+}
+
+/** What one index has in the keyspace. */
+export function indexedRange(keyspace: IndexKeyspace, index: string): { gte: Buffer; lt: Buffer } {
+  const gte = indexedKey(keyspace, index, NO_KEY)
+  return { gte, lt: Buffer.concat([gte, AFTER_EVERY_KEY]) }
+}
+
+function indexedKey(keyspace: IndexKeyspace, index: string, key: Uint8Array): Buffer {
   const out = Buffer.allocUnsafe(1 + INDEX_ID_BYTES + key.length)
-  out[0] = KEYSPACES.artifacts
+  out[0] = KEYSPACES[keyspace]
   assert(out.write(index, 1, 'hex') === INDEX_ID_BYTES, 'an index id has 16 hexadecimal digits')
   out.set(key, 1 + INDEX_ID_BYTES)
   return out
 }
 
-export function parseArtifactKey(stored: Buffer): { index: string; key: Buffer } {
-  const end = 1 + INDEX_ID_BYTES
-  return { index: stored.toString('hex', 1, end), key: stored.subarray(end) }
+const PROGRESS_PREFIX = Buffer.concat([Buffer.from([KEYSPACES.meta]), Buffer.from('enriched ')])
+
+/** How far the artifacts of an index have been made (see enrichment-progress.ts). */
+export function progressKey(index: string): Buffer {
+  return Buffer.concat([PROGRESS_PREFIX, Buffer.from(index)])
 }
 
-/** The artifacts of one index. */
-export function artifactRange(index: string): { gte: Buffer; lt: Buffer } {
-  const gte = artifactKey(index, NO_KEY)
-  return { gte, lt: Buffer.concat([gte, AFTER_EVERY_KEY]) }
+/** The keys of all indexes' progress. */
+export const PROGRESS_RANGE = {
+  gte: PROGRESS_PREFIX,
+  lt: Buffer.concat([PROGRESS_PREFIX, AFTER_EVERY_KEY]),
+}
+
+export function indexOfProgressKey(stored: Buffer): string {
+  return stored.toString('latin1', PROGRESS_PREFIX.length)
 }
 
 function composeKey(keyspace: Keyspace, key: Uint8Array, suffix: Uint8Array): Buffer {

@@ -65,6 +65,7 @@ export const CODE_BY_KIND: Record<EntryKind, number> = {
   collect: 9,
   number: 11,
   lead: 12,
+  enrich: 13,
 }
 
 export function encodeLogEntry(entry: LogEntry): Buffer {

@@ -1,5 +1,5 @@
-// Collects the artifacts of indexes that were dropped. A leader finds the ids in its store that its table does not
-// have, and drops their artifacts in pieces (HK1 of pieces.ts). Artifacts of deleted documents go with their
+// Collects the artifacts of indexes that were dropped, the marks of parked ones, and how far they were made. A leader
+// finds the ids in its store that its table does not have, and drops what is theirs in pieces (HK1 of pieces.ts). Artifacts of deleted documents go with their
 // tombstones (apply-housekeeping.ts).
 //
 // Invariant:
@@ -7,7 +7,16 @@
 //        of a new index is on its way to this node for a moment at most, which is far less than UNKNOWN_MS_MIN.
 
 import type { CollectCommand } from '../command/command.ts'
-import { artifactRange, keyspaceRange, parseArtifactKey } from '../format/keyspace.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
+import {
+  indexedRange,
+  indexOfProgressKey,
+  keyspaceRange,
+  parseIndexedKey,
+  PROGRESS_RANGE,
+  progressKey,
+  type IndexKeyspace,
+} from '../format/keyspace.ts'
 import type { LedShard } from '../led-shard.ts'
 import { Pieces } from './pieces.ts'
 
@@ -27,7 +36,7 @@ export class DroppedArtifacts {
   /** By shard and index id: monotonic milliseconds. */
   readonly #unknownSinceMs = new WeakMap<LedShard, ReadonlyMap<string, number>>()
 
-  /** Answers how many artifacts were dropped. An aborted signal ends it early. */
+  /** Answers how many keys were dropped. An aborted signal ends it early. */
   async collect(shard: LedShard, nowMs: number, signal?: AbortSignal): Promise<number> {
     const before = this.#unknownSinceMs.get(shard)
     const unknown = new Map<string, number>()
@@ -41,18 +50,28 @@ export class DroppedArtifacts {
   }
 }
 
-/** One seek for each index that the store has artifacts of. */
-async function unknownIds({ store, indexes }: LedShard): Promise<readonly string[]> {
-  const known = new Set(indexes.map(({ id }) => id))
-  const { lt, ...all } = keyspaceRange('artifacts')
-  const unknown: string[] = []
+const KEYSPACES_OF_INDEXES: readonly IndexKeyspace[] = ['artifacts', 'parked']
+
+async function unknownIds({ store, indexes }: LedShard): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (const keyspace of KEYSPACES_OF_INDEXES) await addIds(found, store, keyspace)
+  for await (const page of store.pages(PROGRESS_RANGE)) {
+    for (const [stored] of page) found.add(indexOfProgressKey(stored))
+  }
+  for (const { id } of indexes) found.delete(id)
+  return found
+}
+
+/** One seek for each index that has something in the keyspace. */
+async function addIds(ids: Set<string>, store: KvStore, keyspace: IndexKeyspace): Promise<void> {
+  const { lt, ...all } = keyspaceRange(keyspace)
   for (let { gte } = all; ;) {
     const [page = []] = await Array.fromAsync(store.pages({ gte, lt, limit: 1 }))
     const stored = page[0]?.[0]
-    if (stored === undefined) return unknown
-    const { index } = parseArtifactKey(stored)
-    if (!known.has(index)) unknown.push(index)
-    gte = artifactRange(index).lt
+    if (stored === undefined) return
+    const { index } = parseIndexedKey(stored)
+    ids.add(index)
+    gte = indexedRange(keyspace, index).lt
   }
 }
 
@@ -62,12 +81,20 @@ async function dropAll(shard: LedShard, id: string, signal?: AbortSignal): Promi
     await shard.housekeep({ kind: 'collect', ...NOTHING, artifacts })
     dropped += artifacts.length
   })
-  for await (const page of shard.store.pages(artifactRange(id))) {
-    for (const [stored] of page) {
-      if (signal?.aborted === true) return dropped
-      await pieces.add(Buffer.from(stored), stored.length)
-    }
+  for await (const stored of keysOf(shard.store, id)) {
+    if (signal?.aborted === true) return dropped
+    await pieces.add(Buffer.from(stored), stored.length)
   }
   await pieces.flush()
   return dropped
+}
+
+async function* keysOf(store: KvStore, id: string): AsyncGenerator<Buffer, undefined> {
+  for (const keyspace of KEYSPACES_OF_INDEXES) {
+    for await (const page of store.pages(indexedRange(keyspace, id))) {
+      for (const [stored] of page) yield stored
+    }
+  }
+  const progress = progressKey(id)
+  if (store.get(progress) !== undefined) yield progress
 }

@@ -80,7 +80,9 @@ export const ANSWERED_CALLS: Readonly<Record<keyof ShardCalls, AnsweredCall>> = 
     const deadlineMs = came.clock.monotonicMs() + (came.request.remainingMs() ?? Infinity)
     return shard.indexPosition(index, { signal, deadlineMs, atLeast })
   }),
-  indexStatus: answered(SHARD_CALLS.indexStatus, (shard, index) => shard.indexStatus(index)),
+  indexStatus: answered(SHARD_CALLS.indexStatus, (shard, { index, parkedMax }) =>
+    shard.indexStatus(index, { parkedMax }),
+  ),
   waitForIndexes: answered(SHARD_CALLS.waitForIndexes, async (shard, _, { request }) => {
     await shard.waitForIndexes({ signal: request.signal })
     return undefined

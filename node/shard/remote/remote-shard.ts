@@ -23,7 +23,7 @@ import type {
 } from '../command/command.ts'
 import type { KeyRange } from '../command/key-range.ts'
 import type { TransactionId } from '../command/transaction-id.ts'
-import type { IndexStatus } from '../following/index-health.ts'
+import type { IndexStatus, IndexStatusOptions } from '../following/index-health.ts'
 import type { IndexPosition, PositionLimits } from '../following/index-position.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
 import type {
@@ -171,8 +171,8 @@ export class RemoteShard implements Shard {
     return this.#asker.ask(SHARD_CALLS.indexPosition, { index, atLeast }, limits)
   }
 
-  indexStatus(index: string): Promise<IndexStatus> {
-    return this.#asker.ask(SHARD_CALLS.indexStatus, index)
+  indexStatus(index: string, { parkedMax = 0 }: IndexStatusOptions = {}): Promise<IndexStatus> {
+    return this.#asker.ask(SHARD_CALLS.indexStatus, { index, parkedMax })
   }
 
   async waitForIndexes({ signal }: { readonly signal: AbortSignal }): Promise<void> {

@@ -137,6 +137,12 @@ const NO_ANSWER = {
   readAnswer: (): undefined => undefined,
 } as const
 
+/** The index, and how many of its parked documents to list. */
+interface StatusArgument {
+  readonly index: string
+  readonly parkedMax: number
+}
+
 /** The calls with one argument and one answer. */
 export interface ShardCalls {
   readonly read: CallCodec<Buffer, FoundRecord>
@@ -149,7 +155,7 @@ export interface ShardCalls {
   readonly heartbeat: CallCodec<TransactionId, undefined>
   readonly waitForRelease: CallCodec<ReleaseArgument, undefined>
   readonly indexPosition: CallCodec<PositionArgument, IndexPosition>
-  readonly indexStatus: CallCodec<string, IndexStatus>
+  readonly indexStatus: CallCodec<StatusArgument, IndexStatus>
   readonly waitForIndexes: CallCodec<undefined, undefined>
   readonly stats: CallCodec<undefined, ShardStats>
   readonly state: CallCodec<undefined, ShardCondition>
@@ -250,8 +256,8 @@ export const SHARD_CALLS: ShardCalls = {
     operation: OPERATIONS.indexStatus,
     isRepeatable: true,
     isTimed: false,
-    write: (out, index) => void out.text(index),
-    read: (from) => from.text(),
+    write: (out, { index, parkedMax }) => void out.text(index).number(parkedMax),
+    read: (from) => ({ index: from.text(), parkedMax: from.amount() }),
     writeAnswer: writeIndexStatus,
     readAnswer: readIndexStatus,
   },

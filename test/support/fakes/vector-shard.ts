@@ -4,6 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import type { QueriedShard } from '../../../node/coordinator/query/queried-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
+import type { WrittenVector } from '../../../node/embedding/vector-forms.ts'
 import { isAnswerTo } from '../../../node/index/kinds/index-request.ts'
 import { hasOrdinal } from '../../../node/index/host/ordinal-set.ts'
 import { isNearestRequest } from '../../../node/index/vector/hosted/vector-request-shape.ts'
@@ -62,9 +63,10 @@ export class VectorShard implements QueriedShard {
     this.#entries = entries.map(([key, { vectors = {} }], ordinal) => ({ key, ordinal, vectors }))
   }
 
-  vectorsOf(index: string, key: Buffer): readonly Float32Array[] | undefined {
+  vectorsOf(index: string, key: Buffer): readonly WrittenVector[] | undefined {
     const parts = partsOf(this.#entries.find((one) => one.key === key.toString())?.vectors[index])
-    return parts.length === 0 ? undefined : parts.map(({ vector }) => Float32Array.from(vector))
+    const vectors = parts.map(({ vector }) => Float32Array.from(vector))
+    return parts.length === 0 ? undefined : vectors.map((vector) => ({ kind: 'dense', vector }))
   }
 
   read(key: Buffer): DocumentRecord | undefined {

@@ -1,11 +1,12 @@
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
 import { timestampOf } from '../../../node/clock/hybrid-clock.ts'
+import type { IndexStatus } from '../../../node/shard/following/index-health.ts'
 import type { ShardReplica } from '../../../node/shard/shard-replica.ts'
 import type { Shard } from '../../../node/shard/shard.ts'
 
 export type ShardMethod = Exclude<keyof Shard, 'id' | 'range' | 'durableOrder'>
 
-export const INDEX_STATUS = {
+export const INDEX_STATUS: IndexStatus = {
   totalIndexed: 3,
   diskUsage: 4096,
   rebuilding: true,
@@ -14,6 +15,16 @@ export const INDEX_STATUS = {
   error: 'slow',
   documentsSetAside: 1,
   dropped: { badValues: 1, overLimit: 2, fields: { 'a.b': { badValues: 1, overLimit: 0 } } },
+  enrichment: {
+    pending: 5,
+    enriched: 6,
+    parked: 7,
+    retrying: 2,
+    error: 'away',
+    progress: 0.25,
+    rebuilding: true,
+    parkedDocuments: [{ key: Buffer.from('k'), attempts: 10, error: 'no' }],
+  },
 }
 
 /** Where the index of every watched shard is. */

@@ -5,6 +5,7 @@ import { systemClock } from '../../../lib/clock.ts'
 import type { Load, LoadContext } from './load.ts'
 import { BankLoad } from './bank-load.ts'
 import { CounterLoad } from './counter-load.ts'
+import { EnrichedLoad } from './enriched-load.ts'
 import { FleetingLoad } from './fleeting-load.ts'
 import { GroupLoad } from './group-load.ts'
 import { expectIndexAgrees } from '../models/index-agreement.ts'
@@ -12,6 +13,7 @@ import { MergeLoad } from './merge-load.ts'
 import { ProseLoad } from './prose-load.ts'
 import { RegisterLoad } from './register-load.ts'
 import type { KillableStore } from '../places/store-under-test.ts'
+import type { ProviderServer } from '../servers/providers/provider-server.ts'
 import { ConnectionLost, type StoreClient } from '../servers/store-client.ts'
 
 /** Acknowledged writes of a round before the kill: from none to about a second's worth. */
@@ -34,6 +36,8 @@ const NEVER = new AbortController().signal
 export interface CrashRoundsOptions {
   readonly store: KillableStore
   readonly context: LoadContext
+  /** Embeds texts for the store. It outlives the store. */
+  readonly provider: ProviderServer
 }
 
 /** The caller disposes the store. */
@@ -43,7 +47,7 @@ export class CrashRounds {
   readonly #store: KillableStore
   #kills = 0
 
-  private constructor({ store, context }: CrashRoundsOptions) {
+  private constructor({ store, context, provider }: CrashRoundsOptions) {
     this.#context = context
     this.#store = store
     this.#loads = [
@@ -54,6 +58,7 @@ export class CrashRounds {
       new FleetingLoad(context),
       new CounterLoad(context),
       new ProseLoad(context),
+      new EnrichedLoad(context, provider),
     ]
   }
 

@@ -63,6 +63,7 @@ async function serve(): Promise<void> {
     cluster: values.cluster,
     secretMode: (statSync(secretFile).mode & 0o777).toString(8),
     secretBytes: readFileSync(secretFile).length,
+    inference: process.env['QUARRY_INFERENCE_URL'],
   })
   process.stdout.write(`${JSON.stringify({ event: 'ready', ...places })}\n`)
 }

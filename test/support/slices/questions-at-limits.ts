@@ -12,9 +12,10 @@ import type { DocumentChange } from '../../../node/index/host/document-batch.ts'
 import type { TextConditions } from '../../../node/index/text/search/text-search.ts'
 import { parseAggregations } from '../../../node/query/request/aggregation-request.ts'
 import { parseQuery } from '../../../node/query/language/parse-query.ts'
-import type { NearestRequest } from '../../../node/index/vector/vector-search.ts'
+import type { NearestRequest, SparseRequest } from '../../../node/index/vector/vector-search.ts'
 import { countTo } from '../loads/load.ts'
 import { EVERYTHING } from '../worlds/memory-text-index.ts'
+import { putSparse, randomSparse, recordedSparse, SPARSE_SETTINGS } from '../worlds/sparse-world.ts'
 import { putVectors, recordedSettings } from '../worlds/vector-documents.ts'
 
 /** By name, requests that make the index work as long as a client can. */
@@ -214,6 +215,39 @@ const vectors: KindAtLimits<'vectors'> = {
       }),
       'those far away': nearest({ distanceOver: 1.1 }),
       'those that have not expired': nearest({ limit: 100, nowMs: 1 }),
+    },
+  },
+}
+
+const VOCABULARY = 30_000
+const TERMS_EACH = 40
+const QUERY_TERMS_MAX = 4096
+const sparseAt = (terms: number) => randomSparse(random, { vocabulary: VOCABULARY, terms })
+const sparseNearest = (terms: number, more: Partial<SparseRequest> = {}): SparseRequest => {
+  return { vector: sparseAt(terms), limit: HITS_MAX, nowMs: 0, ...more }
+}
+
+/** The same kind with the other form of vectors. */
+export const SPARSE_AT_LIMITS: KindAtLimits<'vectors'> = {
+  settings: recordedSparse(SPARSE_SETTINGS),
+  changes: () =>
+    countTo(VECTORS * 2).map((n) => {
+      const rows = countTo(1 + (n % 2)).map(() => sparseAt(TERMS_EACH))
+      return putSparse({ key: `k${n}`, ordinal: n, vectors: rows, expiresAtMs: n % 3 })
+    }),
+  questions: {
+    nearest: {
+      'the most hits': sparseNearest(30),
+      'the most terms': sparseNearest(QUERY_TERMS_MAX),
+      'the most terms, few hits': sparseNearest(QUERY_TERMS_MAX, { limit: 10 }),
+      'few hits': sparseNearest(30, { limit: 10 }),
+      'those that pass': sparseNearest(30, {
+        filter: { kind: 'bitmap', from: 0, words: EVERY_SECOND },
+      }),
+      'the few that pass': sparseNearest(30, {
+        filter: { kind: 'list', ordinals: Uint32Array.from(countTo(4000)) },
+      }),
+      'those that have not expired': sparseNearest(30, { limit: 100, nowMs: 1 }),
     },
   },
 }

@@ -18,6 +18,7 @@ import { VectorShard, type FakeDocuments } from '../fakes/vector-shard.ts'
 export const clock = new ManualClock()
 export const VEC: QueriedVectors = {
   name: 'vec',
+  sparse: false,
   dimension: 2,
   metric: 'l2_squared',
   isManaged: false,

@@ -146,7 +146,7 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
     runAtOnce(writeAsked(out, { index: 'text', asked }))
   },
   indexPosition: argumentOf(SHARD_CALLS.indexPosition, { index: 'text', atLeast: 9 }),
-  indexStatus: argumentOf(SHARD_CALLS.indexStatus, 'text'),
+  indexStatus: argumentOf(SHARD_CALLS.indexStatus, { index: 'text', parkedMax: 3 }),
   waitForIndexes: argumentOf(SHARD_CALLS.waitForIndexes, undefined),
   stats: argumentOf(SHARD_CALLS.stats, undefined),
   state: argumentOf(SHARD_CALLS.state, undefined),

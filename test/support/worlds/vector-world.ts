@@ -7,7 +7,7 @@ import type { DenseIndexSettings, Metric } from '../../../node/embedding/setting
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
 import type { IndexEngine, OnWork } from '../../../node/index/host/index-engine.ts'
 import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
-import { BUILDS_HERE, type GraphBuilder } from '../../../node/index/vector/graph/graph-job.ts'
+import { BUILDS_HERE, type GraphBuilder } from '../../../node/index/vector/building/graph-job.ts'
 import { openVectorFamily } from '../../../node/index/vector/hosted/vector-family.ts'
 import { unpackNearest } from '../../../node/index/vector/search/packed-nearest.ts'
 import type {

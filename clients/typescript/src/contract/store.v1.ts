@@ -647,16 +647,20 @@ export interface components {
              */
             readonly mem_only?: boolean;
             /**
-             * @description True: clients write the vectors, in the `_embeddings` of documents. False: the store computes them,
-             *     which is not available yet. Default false.
+             * @description True: clients write the vectors, in the `_embeddings` of documents. False: the store makes them of
+             *     documents, and of the texts of queries, with the models that are named here. Default false.
              */
             readonly external?: boolean;
             /**
-             * @description True: a vector is a list of terms with weights. Such vectors cannot be searched yet, so that `true` is
-             *     refused. Default false.
+             * @description True: a vector is a list of terms with weights, which are at least 0. The documents with the largest inner
+             *     products are found, exactly. Vectors that the store computes are not sparse. Default false.
              */
             readonly sparse?: boolean;
-            /** @description The count of numbers in each vector. An external index needs it. */
+            /**
+             * @description The count of numbers in each vector. An external index needs it. Otherwise the embedder is asked when
+             *     the index is created, and must answer so many numbers if they are given here; then the index is
+             *     created also while the embedder does not answer.
+             */
             readonly dimension?: number;
             /**
              * @description How far two vectors are apart: the sum of squared differences, the negated inner product, or 1 minus the
@@ -677,13 +681,21 @@ export interface components {
              */
             readonly quantization?: "f32" | "f16" | "i8" | "binary";
             /**
-             * @description The path of the text to embed: a name, a path with dots, or a JSONPath such as `$.items[0].name`. For
-             *     vectors that the store computes.
+             * @description The path of the text to embed: a name, a path with dots, or a JSONPath such as `$.items[0].name` or
+             *     `$['two words']`. Its value must be a string; documents without it have no vector. Without `field`
+             *     and `template` the whole document is embedded.
              */
             readonly field?: string;
-            /** @description A template of the text to embed, over the document. For vectors that the store computes. */
+            /**
+             * @description A template that makes the text to embed of the document, such as `{{title}}: {{scrubHtml body}}`. It
+             *     excludes `field`.
+             */
             readonly template?: string;
-            /** @description The provider and the model that make vectors. For vectors that the store computes. */
+            /**
+             * @description The provider and the model that make vectors. Default `{provider: quarry, model: quarry-static-en}`,
+             *     which is built in. `${VARIABLE}` and `${secret:name}` in `api_key` stand for what the node has; a key
+             *     that is written plainly is shown as `***`.
+             */
             readonly embedder?: {
                 readonly [key: string]: unknown;
             };
@@ -695,11 +707,11 @@ export interface components {
             readonly chunker?: {
                 readonly [key: string]: unknown;
             };
-            /** @description Of a sparse vector that the store computes, the terms that are kept. Default 10. */
+            /** @description So many terms of each sparse vector are searched, the heaviest. Default: all of them. */
             readonly top_k?: number;
-            /** @description Terms with a lower weight are left out of a sparse vector that the store computes. Default 0. */
+            /** @description Terms of sparse vectors with a lower weight are not searched. Default 0. */
             readonly min_weight?: number;
-            /** @description The postings in each block of an index of sparse vectors. Default 1024. */
+            /** @description So many documents that have a term are read from disk at once, by an index of sparse vectors. Default 1024. */
             readonly chunk_size?: number;
         } & {
             readonly [key: string]: unknown;
@@ -723,6 +735,33 @@ export interface components {
              */
             readonly documents_set_aside: number;
             readonly dropped_values: components["schemas"]["DroppedValues"];
+            readonly enrichment?: components["schemas"]["Enrichment"];
+        };
+        /**
+         * @description How far the vectors are that the store makes; absent where clients write them. A document that could not get its vector
+         *     is parked: it stays in the table, and is tried again when what is embedded of it changes. If nobody answered in
+         *     all attempts, it is also tried again when the model answers.
+         */
+        readonly Enrichment: {
+            /** @description Documents that were found and wait for their vector, and log entries that nobody looked at yet. */
+            readonly pending: number;
+            /** @description Documents that have got their vector since their shard has its present leader. */
+            readonly enriched: number;
+            /** @description Documents that are parked. */
+            readonly parked: number;
+            /** @description Documents among the pending ones whose last attempt failed. */
+            readonly retrying: number;
+            /** @description How much of the table was looked at. */
+            readonly progress: number;
+            /** @description Why no vectors are made at the moment; empty when all is well. */
+            readonly error: string;
+        };
+        readonly ParkedDocument: {
+            /** @description The key of the document. */
+            readonly _id: string;
+            readonly attempts: number;
+            /** @description Why the last one failed. */
+            readonly error: string;
         };
         /** @description Values that the index left out since it was opened or built; their documents are indexed. They are counted as documents are indexed: a document that is written twice counts twice. */
         readonly DroppedValues: {
@@ -743,6 +782,8 @@ export interface components {
         readonly Index: {
             readonly config: components["schemas"]["IndexConfig"];
             readonly status: components["schemas"]["IndexStatus"];
+            /** @description The first parked documents, where `parked` asked for them. */
+            readonly parked_documents?: readonly components["schemas"]["ParkedDocument"][];
             /** @description By shard id in hexadecimal. */
             readonly shard_status: {
                 readonly [key: string]: components["schemas"]["IndexStatus"];
@@ -752,6 +793,11 @@ export interface components {
          * @description What the answer waits for. Every level waits until the write is on disk. `propose` and `write`
          *     wait for nothing else; the other levels also wait for the indexes they name, and are the same
          *     as `write` on a table without such indexes. `embeddings` is another name for `aknn`.
+         *
+         *     Where the store makes the vectors of an index, `enrichments` and `full_index` make them before anything is
+         *     written, and write them together with the documents: a document that cannot be embedded, or a model that does
+         *     not answer within a minute, fails the whole request, and nothing is written. `aknn` waits ten seconds for
+         *     the model and then writes without vectors, which are made later.
          * @default propose
          * @enum {string}
          */
@@ -1252,7 +1298,9 @@ export interface components {
          *     A search for vectors finds the documents that are nearest to a text (`semantic_search`), to vectors of
          *     your own (`embeddings`) or to another document (`similar_to`). Its hits, those of several indexes, and
          *     those that a `reranker` scores are merged into one list (`merge_config`), which has pages by `limit` and
-         *     `offset`, but no cursors: `count`, `order_by`, `search_after` and `search_before` are refused.
+         *     `offset` or by `search_after` and `search_before`; `count` and `order_by` are refused. The list is made anew
+         *     for each page, of as many hits of each index as the first page said (`merge_config.window_size`), and its
+         *     pages end with it.
          */
         readonly QueryRequest: {
             /** @description The table to search, where the path does not name one. */
@@ -1273,10 +1321,7 @@ export interface components {
              *     is a `full_text_search`.
              */
             readonly semantic_search?: string;
-            /**
-             * @description A template that makes what is embedded of `semantic_search`, which it knows as `this`. It may bring
-             *     images, for models that take them.
-             */
+            /** @description A template that makes what is embedded of `semantic_search`, which it knows as `this`. */
             readonly embedding_template?: string;
             /**
              * @description By index, a vector to search for, instead of one that is made of `semantic_search`. An external index
@@ -1360,9 +1405,12 @@ export interface components {
             readonly limit?: number;
             /** @description How many hits to skip. Of merged hits, within `merge_config.window_size`. */
             readonly offset?: number;
-            /** @description The `_sort` of a hit; the hits behind it are returned. */
+            /** @description The `_sort` of a hit; the hits behind it are returned. Of merged hits, for the same query only. */
             readonly search_after?: readonly string[];
-            /** @description The `_sort` of a hit; the hits in front of it are returned, in the same order. */
+            /**
+             * @description The `_sort` of a hit; the hits in front of it are returned, in the same order. Of merged hits, for the
+             *     same query only.
+             */
             readonly search_before?: readonly string[];
             /**
              * @description Return the total alone.
@@ -1415,7 +1463,8 @@ export interface components {
             /**
              * @description A model that reads each of the best hits, at most 1000 of the window, beside the text of the query and scores
              *     it anew. If it does not answer, hits keep their order, and `warnings` says so. Each provider has settings of its
-             *     own beside these, which it checks: `quarry`, `cohere`, `vertex`.
+             *     own beside these, which it checks: `quarry`, `cohere`, `vertex`. There are at most 16 of them, each a text of at
+             *     most 4096 characters, a number or a boolean.
              */
             readonly reranker?: {
                 readonly provider: string;
@@ -1671,7 +1720,8 @@ export interface components {
             readonly _score: number;
             /**
              * @description What each index gave, where the query scores: the score of words as `full_text`, or by index if several
-             *     full-text indexes were merged; the distance of a vector by the name of its index.
+             *     full-text indexes were merged; by the name of its index, the distance of a vector, or the inner product of
+             *     a sparse one.
              */
             readonly _index_scores?: {
                 readonly [key: string]: number;
@@ -1684,11 +1734,13 @@ export interface components {
                 /** @description Where it begins in the embedded text, in UTF-16 units. */
                 readonly start: number;
                 readonly end: number;
+                /** @description The part itself, where the index keeps the texts of its chunks. */
+                readonly text?: string;
             };
             readonly _source: {
                 readonly [key: string]: unknown;
             };
-            /** @description For `search_after` and `search_before`; empty for merged hits. */
+            /** @description The place of the hit, for `search_after` and `search_before`. */
             readonly _sort: readonly string[];
             readonly _highlight?: {
                 readonly [key: string]: readonly string[];
@@ -2493,6 +2545,8 @@ export type IndexName = components['schemas']['IndexName'];
 export type Document = components['schemas']['Document'];
 export type IndexConfig = components['schemas']['IndexConfig'];
 export type IndexStatus = components['schemas']['IndexStatus'];
+export type Enrichment = components['schemas']['Enrichment'];
+export type ParkedDocument = components['schemas']['ParkedDocument'];
 export type DroppedValues = components['schemas']['DroppedValues'];
 export type BadValues = components['schemas']['BadValues'];
 export type ValuesOverLimit = components['schemas']['ValuesOverLimit'];
@@ -3173,7 +3227,14 @@ export interface operations {
     };
     readonly getIndex: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /**
+                 * @description So many of the documents that have no vector, because none could be made, are listed in
+                 *     `parked_documents`, by their keys and with the reason.
+                 * @example 10
+                 */
+                readonly parked?: number;
+            };
             readonly header?: never;
             readonly path: {
                 /**
@@ -3817,7 +3878,10 @@ export interface operations {
                  * @description Fields to return, separated by commas: `title`, nested `author.name`, with `*` for any one
                  *     step as in `chapters.*`. A leading `-` leaves a field out: `-body` alone returns everything
                  *     but `body`. Without `fields` you get the whole document. `_embeddings`, `_embeddings.<index>`, `_chunks` and
-                 *     `_summaries` show what indexes of type `embeddings` keep of the document, which nothing else shows.
+                 *     `_summaries` show what indexes of type `embeddings` keep of the document, which nothing else shows:
+                 *     vectors, the chunks of indexes that keep their texts, and descriptions of media. A chunk is
+                 *     `{_id, _start_char, _end_char, _content, _embedding}`; `_chunks,-_chunks.*._embedding` leaves out
+                 *     the vectors, and `_chunks.*._content` is the texts alone.
                  * @example visits,reset
                  */
                 readonly fields?: string;

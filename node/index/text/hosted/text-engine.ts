@@ -47,6 +47,7 @@ import { runTextSelect, type SelectionCache } from '../search/run-text-select.ts
 import { suggestWords } from '../suggest/suggest-words.ts'
 import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
 import { divideSearch } from './divided-search.ts'
+import { withNamedTexts } from './document-texts.ts'
 import type { ReaderKnowledge } from './sealed-part.ts'
 
 /**
@@ -376,7 +377,7 @@ function whyOutdated(
 function* parsed(json: Uint8Array): Sliced<JsonObject> {
   const document = yield* parseStoredInSteps(asBuffer(json))
   assert(isJsonObject(document), 'a stored document is a JSON object')
-  return document
+  return withNamedTexts(document)
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -18,18 +18,17 @@ import {
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { crc32 } from 'node:zlib'
-import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { damaged, type FileSum } from '../files/file-sums.ts'
 
 const MANIFEST = 'manifest'
 const FORMAT_VERSION = 1
-const OUR_FILE = /^(?:\d+\.(?:vectors|rows|graph)|\d+-\d+\.deleted|manifest\.new)$/
+const OUR_FILE = /^(?:\d+\.(?:vectors|postings|rows|graph|lists)|\d+-\d+\.deleted|manifest\.new)$/
 
 /** The segments of one checkpoint. */
 export interface Manifest {
   readonly version: number
   /** Vectors of other settings are another index. */
-  readonly settings: DenseIndexSettings
+  readonly settings: object
   /** Everything up to and with this sequence is in the segments. */
   readonly checkpoint: number
   readonly nextId: number
@@ -40,10 +39,19 @@ export interface Manifest {
 export interface ManifestSegment {
   readonly id: number
   readonly rows: FileSum
+  /** Present in place of vectors if they are sparse. */
+  readonly postings?: PostingsSum
   /** Absent if the segment has no graph. */
   readonly graph?: FileSum
+  /** Absent without a graph, and beside one that an earlier version wrote. */
+  readonly lists?: FileSum
   /** Absent if no document was deleted from it. */
   readonly deleted?: DeletedFile
+}
+
+/** A file of postings: its whole length, where its directory begins, and the sum from there to its end. */
+export interface PostingsSum extends FileSum {
+  readonly directoryAt: number
 }
 
 /** The file that names the documents deleted from a segment. */
@@ -52,10 +60,7 @@ export interface DeletedFile extends FileSum {
 }
 
 /** `expected`: the settings that the index has now. Undefined for a directory without an index. */
-export function readManifest(
-  directory: string,
-  expected: DenseIndexSettings,
-): Manifest | undefined {
+export function readManifest(directory: string, expected: object): Manifest | undefined {
   const text = readIfThere(path.join(directory, MANIFEST))
   if (text === undefined) {
     const orphan = readdirSync(directory).find((name) => name.endsWith('.rows'))
@@ -112,9 +117,15 @@ export function writeDurably(file: string, bytes: Uint8Array): void {
   }
 }
 
-function filesOf({ id, graph, deleted }: ManifestSegment): readonly string[] {
-  const names = [`${id}.vectors`, `${id}.rows`]
+/** All that the files of a segment may be called, those of deletions apart. */
+export function filesOfSegment(id: number): readonly string[] {
+  return ['vectors', 'postings', 'rows', 'graph', 'lists'].map((ending) => `${id}.${ending}`)
+}
+
+function filesOf({ id, postings, graph, lists, deleted }: ManifestSegment): readonly string[] {
+  const names = [`${id}.rows`, postings === undefined ? `${id}.vectors` : `${id}.postings`]
   if (graph !== undefined) names.push(`${id}.graph`)
+  if (lists !== undefined) names.push(`${id}.lists`)
   if (deleted !== undefined) names.push(`${id}-${deleted.generation}.deleted`)
   return names
 }

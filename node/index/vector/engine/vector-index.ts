@@ -15,17 +15,16 @@
 import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { OrdinalSet } from '../../host/ordinal-set.ts'
-import type { FileSum } from '../files/file-sums.ts'
-import type { GraphBuilder, GraphJob } from '../graph/graph-job.ts'
-import type { GraphLibrary } from '../graph/vector-graph.ts'
-import type { VectorMemory } from '../segment/row-vectors.ts'
+import type { BuiltGraph, GraphBuilder, GraphJob } from '../building/graph-job.ts'
 import { DeletedDocuments, hasDocument, newDocumentBits } from '../segment/deleted-documents.ts'
+import type { DocumentRows } from '../segment/document-rows.ts'
+import type { SealedRows } from '../segment/sealed-rows.ts'
 import { LiveOrdinals } from './live-ordinals.ts'
 import type { Manifest, ManifestSegment } from './manifest.ts'
 import { chooseMerge, type MergeChoice, type MergePolicy } from './merge-policy.ts'
-import { SegmentStore, type SegmentOrder, type WrittenSegment } from './segment-store.ts'
+import type { RowsDocument, RowsTail } from './rows-tail.ts'
+import type { SegmentOrder, SegmentStore, WrittenSegment } from './segment-store.ts'
 import {
   markCheckpoint,
   newPart,
@@ -36,7 +35,6 @@ import {
   type PartView,
   type VectorPart,
 } from './vector-part.ts'
-import { VectorTail, type VectorDocument } from './vector-tail.ts'
 
 /** The numbers of an index; a test passes small ones. */
 export interface VectorIndexLimits {
@@ -60,18 +58,22 @@ export const defaultVectorIndexLimits: VectorIndexLimits = {
   },
 }
 
-/** What an index is opened with. */
-export interface VectorIndexOptions {
-  /** Undefined: in memory only. */
-  readonly directory: string | undefined
-  readonly settings: DenseIndexSettings
-  /** Undefined: vectors are compared one by one. */
-  readonly library: GraphLibrary | undefined
-  readonly memory: VectorMemory
+/** A tail of an index whose parts are `Rows`. */
+export type TailOf<Document extends RowsDocument, Rows extends DocumentRows> = Rows &
+  RowsTail<Document>
+
+/** What an index is opened with. What its rows are, the store and the tail say. */
+export interface VectorIndexOptions<
+  Document extends RowsDocument,
+  Rows extends DocumentRows,
+  Segment extends Rows & SealedRows,
+> {
+  readonly store: SegmentStore<Rows, Segment>
+  newTail(): TailOf<Document, Rows>
   readonly builder: GraphBuilder
   /** Hears that `maintain` has more to do, after it answered false. */
   readonly onWork: () => void
-  readonly limits?: VectorIndexLimits
+  readonly limits: VectorIndexLimits
 }
 
 /** The figures of an index. Documents that expired still count. */
@@ -82,32 +84,31 @@ export interface VectorIndexStats {
 }
 
 /** What a search looks at; `release` is called once. */
-export interface VectorSnapshot {
-  readonly parts: readonly PartView[]
+export interface VectorSnapshot<
+  Rows extends DocumentRows = DocumentRows,
+  Segment extends Rows = Rows,
+> {
+  readonly parts: readonly PartView<Rows, Segment>[]
   /** How many live documents there are: those of the filter, or all. */
   readonly liveCount: number
   release(): void
-}
-
-interface TailPart extends LiveDocuments {
-  readonly rows: VectorTail
 }
 
 /**
  * The vectors of one shard, written and searched by one thread. A crash loses what came after `checkpoint`,
  * and the caller applies it again.
  */
-export class VectorIndex {
-  readonly #settings: DenseIndexSettings
-  readonly #library: GraphLibrary | undefined
-  readonly #limits: VectorIndexLimits
-  readonly #builder: GraphBuilder
-  readonly #onWork: () => void
-  readonly #store: SegmentStore
+export class VectorIndex<
+  Document extends RowsDocument,
+  Rows extends DocumentRows,
+  Segment extends Rows & SealedRows,
+> {
+  readonly #with: VectorIndexOptions<Document, Rows, Segment>
+  readonly #store: SegmentStore<Rows, Segment>
   readonly #ordinals = new LiveOrdinals()
-  #parts: VectorPart[] = []
-  #tail: TailPart
-  #frozen: TailPart | undefined
+  #parts: VectorPart<Segment>[] = []
+  #tail: LiveDocuments<TailOf<Document, Rows>>
+  #frozen: LiveDocuments<TailOf<Document, Rows>> | undefined
   #sequence = 0
   #checkpoint = 0
   #nextId = 1
@@ -117,23 +118,20 @@ export class VectorIndex {
   /** The merge that is under way waits for a graph that another thread makes. */
   #isWaiting = false
 
-  /** CORRUPTION if a file is missing or damaged, or the index has other settings: build it again. */
-  static *open(options: VectorIndexOptions): Sliced<VectorIndex> {
-    const index = new VectorIndex(options)
-    const manifest = index.#store.readManifest()
-    if (manifest === undefined) index.#writeManifest()
-    else yield* index.#restore(manifest)
-    return index
+  constructor(options: VectorIndexOptions<Document, Rows, Segment>) {
+    this.#with = options
+    this.#store = options.store
+    this.#tail = this.#newTail()
   }
 
-  private constructor(options: VectorIndexOptions) {
-    this.#settings = options.settings
-    this.#library = options.library
-    this.#limits = options.limits ?? defaultVectorIndexLimits
-    this.#builder = options.builder
-    this.#onWork = options.onWork
-    this.#store = new SegmentStore(options)
-    this.#tail = this.#newTail()
+  /**
+   * Reads the checkpoint, before anything else is done. CORRUPTION if a file is missing or damaged, or the index
+   * has other settings: build it again.
+   */
+  *restore(): Sliced<void> {
+    const manifest = this.#store.readManifest()
+    if (manifest === undefined) this.#writeManifest()
+    else yield* this.#restore(manifest)
   }
 
   get checkpoint(): number {
@@ -161,7 +159,7 @@ export class VectorIndex {
   }
 
   /** In one step: the document is found from then on, and the one that it replaces no longer. */
-  put(document: VectorDocument): void {
+  put(document: Document): void {
     this.delete(document.key)
     this.#tail.rows.add(document)
     this.#ordinals.add(document.ordinal)
@@ -199,13 +197,13 @@ export class VectorIndex {
     return !this.#isWaiting && this.#nextMerge() !== undefined
   }
 
-  snapshot(filter: OrdinalSet | undefined): VectorSnapshot {
+  snapshot(filter: OrdinalSet | undefined): VectorSnapshot<Rows, Segment> {
     this.#assertOpen()
     const segments = this.#parts.map(({ rows }) => rows)
     for (const segment of segments) segment.retain()
-    const sealed = this.#parts.map((part) => viewOf(part, part.rows))
+    const sealed = this.#parts.map((part) => viewOf<Rows, Segment>(part, part.rows))
     const tails = [this.#frozen, this.#tail].filter((part) => part !== undefined)
-    const parts = [...sealed, ...tails.map((part) => viewOf(part))]
+    const parts = [...sealed, ...tails.map((part) => viewOf<Rows, Segment>(part))]
     return {
       parts: parts.filter(({ liveCount }) => liveCount > 0),
       liveCount: filter === undefined ? this.#liveCount() : this.#ordinals.countOf(filter),
@@ -221,7 +219,7 @@ export class VectorIndex {
   }
 
   stats(): VectorIndexStats {
-    const sum = (valueOf: (part: VectorPart) => number): number =>
+    const sum = (valueOf: (part: VectorPart<Segment>) => number): number =>
       this.#parts.reduce((total, part) => total + valueOf(part), 0)
     const sealed = sum(({ rows, deleted }) => rows.bytesInMemory + deleted.bytesInMemory)
     return {
@@ -249,11 +247,12 @@ export class VectorIndex {
 
   get #isTailFull(): boolean {
     const { bytesInMemory, rowCount } = this.#tail.rows
-    return bytesInMemory >= this.#limits.tailBytesMax || rowCount >= this.#limits.tailRowsMax
+    const { tailBytesMax, tailRowsMax } = this.#with.limits
+    return bytesInMemory >= tailBytesMax || rowCount >= tailRowsMax
   }
 
-  #newTail(): TailPart {
-    return { rows: new VectorTail(this.#settings.dimension), deleted: new DeletedDocuments() }
+  #newTail(): LiveDocuments<TailOf<Document, Rows>> {
+    return { rows: this.#with.newTail(), deleted: new DeletedDocuments() }
   }
 
   /** The newest first. */
@@ -284,7 +283,7 @@ export class VectorIndex {
     this.#store.removeUnlisted(manifest.segments)
   }
 
-  *#learnOrdinals({ rows, checkpointed }: VectorPart): Sliced<void> {
+  *#learnOrdinals({ rows, checkpointed }: VectorPart<Segment>): Sliced<void> {
     for (let doc = 0; doc < rows.docCount; doc += 1) {
       if (!hasDocument(checkpointed, doc)) this.#ordinals.add(rows.ordinalOf(doc))
       if (doc % LEARNT_PER_STEP === 0) yield
@@ -315,30 +314,30 @@ export class VectorIndex {
   #nextMerge(): Sliced<void> | undefined {
     if (this.#merging !== undefined) return this.#merging
     const sizes = this.#parts.map(({ rows, checkpointedCount }) => {
-      const { id, rowCount, docCount, graph } = rows
+      const { id, rowCount, docCount, isIndexed } = rows
       return {
         id,
         rowCount,
         docCount,
         deletedCount: checkpointedCount,
-        hasGraph: graph !== undefined || this.#library === undefined,
+        hasGraph: isIndexed || !this.#store.hasGraphs,
       }
     })
     const isSettled = this.#tail.rows.docCount === 0 && this.#frozen === undefined
-    const { mergePolicy } = this.#limits
+    const { mergePolicy } = this.#with.limits
     const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
     const chosen = chooseMerge(sizes, policy, isSettled)
     if (chosen !== undefined) this.#merging = this.#merge(chosen)
     return this.#merging
   }
 
-  /** Without files, or without a library, all rows are written again. */
+  /** Without files, or without graphs, all rows are written again. */
   get #canExtend(): boolean {
-    return this.#store.isDurable && this.#library !== undefined
+    return this.#store.isDurable && this.#store.hasGraphs
   }
 
   *#merge({ ids, base, hasGraph }: MergeChoice): Sliced<void> {
-    const partOfId = (id: number): VectorPart => {
+    const partOfId = (id: number): VectorPart<Segment> => {
       return must(
         this.#parts.find(({ rows }) => rows.id === id),
         'a chosen segment',
@@ -350,7 +349,7 @@ export class VectorIndex {
       inputs: inputs.map(({ rows, checkpointed }) => {
         return { rows, without: rows === extended ? NO_DOCUMENTS : checkpointed }
       }),
-      hasGraph: hasGraph && this.#library !== undefined,
+      hasGraph: hasGraph && this.#store.hasGraphs,
       base: extended,
     })
     this.#parts = this.#parts.filter((part) => !inputs.includes(part))
@@ -364,7 +363,7 @@ export class VectorIndex {
   }
 
   #add(
-    { segment, listed, numbers }: WrittenSegment,
+    { segment, listed, numbers }: WrittenSegment<Segment>,
     inputs: readonly Omit<FormerPart, 'numbers'>[],
   ): void {
     const former = inputs.map(({ deleted, checkpointed }, i) => {
@@ -373,10 +372,10 @@ export class VectorIndex {
     this.#parts.push(partOf(segment, listed, former))
   }
 
-  *#write(order: SegmentOrder): Sliced<WrittenSegment | undefined> {
+  *#write(order: SegmentOrder<Rows, Segment>): Sliced<WrittenSegment<Segment> | undefined> {
     const id = this.#nextId
     this.#nextId += 1
-    let written: WrittenSegment | undefined
+    let written: WrittenSegment<Segment> | undefined
     try {
       written = yield* this.#store.write(id, order, (job) => this.#makeGraph(job))
       return written
@@ -385,11 +384,11 @@ export class VectorIndex {
     }
   }
 
-  *#makeGraph(job: GraphJob): Sliced<FileSum> {
-    const building = this.#builder.begin(job, this.#onWork)
+  *#makeGraph(job: GraphJob): Sliced<BuiltGraph> {
+    const building = this.#with.builder.begin(job, this.#with.onWork)
     try {
-      for (let sum = building.outcome(); ; sum = building.outcome()) {
-        if (sum !== undefined) return sum
+      for (let built = building.outcome(); ; built = building.outcome()) {
+        if (built !== undefined) return built
         this.#isWaiting = !building.advance()
         yield
       }

@@ -2,7 +2,7 @@
 
 import { must } from '../../../../lib/assert.ts'
 import type { DocumentRows } from '../segment/document-rows.ts'
-import type { VectorSegment } from '../segment/vector-segment.ts'
+import type { SealedRows } from '../segment/sealed-rows.ts'
 import {
   addDocument,
   DeletedDocuments,
@@ -13,16 +13,16 @@ import {
 import type { ManifestSegment } from './manifest.ts'
 
 /** Documents, and which of them are deleted now. */
-export interface LiveDocuments {
-  readonly rows: DocumentRows
+export interface LiveDocuments<Rows extends DocumentRows = DocumentRows> {
+  readonly rows: Rows
   readonly deleted: DeletedDocuments
 }
 
 /** What a search sees of a part: it does not change. */
-export interface PartView {
-  readonly rows: DocumentRows
+export interface PartView<Rows extends DocumentRows = DocumentRows, Segment extends Rows = Rows> {
+  readonly rows: Rows
   /** Set for a sealed segment. */
-  readonly segment: VectorSegment | undefined
+  readonly segment: Segment | undefined
   /** Documents from here on came later. */
   readonly docCount: number
   readonly deleted: DocumentBits
@@ -30,8 +30,7 @@ export interface PartView {
 }
 
 /** A segment on disk, or in memory for good. */
-export interface VectorPart extends LiveDocuments {
-  readonly rows: VectorSegment
+export interface VectorPart<Segment extends SealedRows> extends LiveDocuments<Segment> {
   /** As it is in the manifest. */
   listed: ManifestSegment
   /** What was deleted at the checkpoint: a merge leaves these out, and no others. */
@@ -41,11 +40,11 @@ export interface VectorPart extends LiveDocuments {
   isUnlisted: boolean
 }
 
-export function newPart(
-  rows: VectorSegment,
+export function newPart<Segment extends SealedRows>(
+  rows: Segment,
   listed: ManifestSegment,
   checkpointed: DocumentBits,
-): VectorPart {
+): VectorPart<Segment> {
   const deleted = new DeletedDocuments(checkpointed)
   const checkpointedCount = deleted.count
   deleted.view()
@@ -53,14 +52,21 @@ export function newPart(
 }
 
 /** The deletions become those of the checkpoint that is written next. */
-export function markCheckpoint(part: VectorPart, bits: DocumentBits, count: number): void {
+export function markCheckpoint(
+  part: VectorPart<SealedRows>,
+  bits: DocumentBits,
+  count: number,
+): void {
   if (count === part.checkpointedCount) return
   part.checkpointed = bits
   part.checkpointedCount = count
   part.isUnlisted = true
 }
 
-export function viewOf({ rows, deleted }: LiveDocuments, segment?: VectorSegment): PartView {
+export function viewOf<Rows extends DocumentRows, Segment extends Rows>(
+  { rows, deleted }: LiveDocuments<Rows>,
+  segment?: Segment,
+): PartView<Rows, Segment> {
   const { docCount } = rows
   const liveCount = docCount - deleted.count
   return { rows, segment, docCount, deleted: deleted.view(), liveCount }
@@ -75,11 +81,11 @@ export interface FormerPart {
 }
 
 /** A new part, from which is deleted what was deleted from its inputs while it was written. */
-export function partOf(
-  rows: VectorSegment,
+export function partOf<Segment extends SealedRows>(
+  rows: Segment,
   listed: ManifestSegment,
   inputs: readonly FormerPart[],
-): VectorPart {
+): VectorPart<Segment> {
   const checkpointed = newDocumentBits(rows.docCount)
   const later: number[] = []
   for (const { numbers, deleted, checkpointed: former } of inputs) {

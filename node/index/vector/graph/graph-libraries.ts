@@ -17,7 +17,10 @@ function isEngineAvailable(engine: VectorEngine): boolean {
 }
 
 /** Why there can be no index with these settings here; undefined if there can be. */
-export function whyUnavailable({ engine, quantization }: DenseIndexSettings): string | undefined {
+export function whyUnavailable({
+  engine,
+  quantization,
+}: Pick<DenseIndexSettings, 'engine' | 'quantization'>): string | undefined {
   if (engine === 'faiss' && quantization === 'binary') {
     return 'the engine "faiss" has no graphs of binary vectors; use usearch, or another quantization'
   }

@@ -5,9 +5,10 @@
 //   l2_squared      distances order the same wherever the origin is, and whatever the unit is
 //   inner_product   the origin stays; the unit does not matter
 
-import { unreachable } from '../../../../lib/assert.ts'
+import { must, unreachable } from '../../../../lib/assert.ts'
 import type { DenseIndexSettings, Metric, Quantization } from '../../../embedding/settings.ts'
 import { dotProduct } from '../kernels/distance.ts'
+import type { IntegerMetric } from '../kernels/simd-kernels.ts'
 import type { GraphMetric, GraphShape, GraphVector } from './vector-graph.ts'
 
 /** How the vectors of a segment are moved and scaled. */
@@ -21,15 +22,20 @@ export interface QuantizerRange {
 const I8_MAX = 127
 
 /** Small integers have a common step: differences of normed vectors then tell more than their products. */
-const METRICS: Readonly<Record<Quantization, Readonly<Record<Metric, GraphMetric>>>> = {
+const METRICS = {
   f32: { l2_squared: 'l2_squared', inner_product: 'inner_product', cosine: 'inner_product' },
   f16: { l2_squared: 'l2_squared', inner_product: 'inner_product', cosine: 'inner_product' },
   i8: { l2_squared: 'l2_squared', inner_product: 'inner_product', cosine: 'l2_squared' },
   binary: { l2_squared: 'hamming', inner_product: 'hamming', cosine: 'hamming' },
-}
+} as const satisfies Readonly<Record<Quantization, Readonly<Record<Metric, GraphMetric>>>>
 
 export function graphShapeOf({ dimension, metric, quantization }: DenseIndexSettings): GraphShape {
   return { dimension, quantization, metric: METRICS[quantization][metric] }
+}
+
+/** By what small integers are compared. */
+export function integerMetricOf(metric: Metric): IntegerMetric {
+  return METRICS.i8[metric]
 }
 
 /** Makes vectors ready for the graph of one segment. */
@@ -56,10 +62,18 @@ export class Quantizer {
       const moved = isCentered ? (center[i] ?? 0) / scale : 0
       floats[i] = (vectors[at + i] ?? 0) * factor - moved
     }
-    const integers = this.#integers
-    if (integers === undefined) return floats
+    return this.#integers === undefined ? floats : this.#round(this.#integers)
+  }
+
+  /** The same for `i8` alone. */
+  integersOf(vectors: Float32Array, at: number): Int8Array {
+    this.encode(vectors, at)
+    return must(this.#integers, 'small integers')
+  }
+
+  #round(integers: Int8Array): Int8Array {
     for (let i = 0; i < integers.length; i += 1) {
-      integers[i] = Math.max(-I8_MAX, Math.min(I8_MAX, Math.round(floats[i] ?? 0)))
+      integers[i] = Math.max(-I8_MAX, Math.min(I8_MAX, Math.round(this.#floats[i] ?? 0)))
     }
     return integers
   }

@@ -1,13 +1,13 @@
 import { isServiceError } from '../../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import { decodeArtifact, type Artifact, type ArtifactRow } from '../../../embedding/artifact.ts'
+import { decodeArtifactRows, type Artifact, type ArtifactRow } from '../../../embedding/artifact.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { DocumentChange } from '../../host/document-batch.ts'
 import type { VectorDocument } from '../engine/vector-tail.ts'
 
 /** What a change means for an index of vectors. */
-export type ReadChange =
-  | { readonly kind: 'document'; readonly document: VectorDocument }
+export type ReadChange<Document> =
+  | { readonly kind: 'document'; readonly document: Document }
   /** Deleted, or without a vector. */
   | { readonly kind: 'none' }
   /** Its vectors cannot be compared with those of the index. */
@@ -23,7 +23,7 @@ const NUMBERS_PER_STEP = 2 ** 17
 export function* vectorDocumentOf(
   { key, json: bytes, expiresAtMs, ordinal }: DocumentChange,
   { dimension, metric }: DenseIndexSettings,
-): Sliced<ReadChange> {
+): Sliced<ReadChange<VectorDocument>> {
   if (bytes === undefined) return { kind: 'none' }
   const artifact = readArtifact(bytes)
   if (artifact === undefined) return { kind: 'unfit' }
@@ -46,14 +46,15 @@ export function* vectorDocumentOf(
     starts: rows.map(({ start }: ArtifactRow) => start),
     ends: rows.map(({ end }: ArtifactRow) => end),
     vectors,
+    vectorBytes: vectors.byteLength,
   }
   return { kind: 'document', document }
 }
 
-/** Undefined for bytes that are none. The index itself is not damaged: building it again would not help. */
-function readArtifact(bytes: Uint8Array): Artifact | undefined {
+/** Undefined for bytes that are not an artifact. The index itself is not damaged: building it again would not help. */
+export function readArtifact(bytes: Uint8Array): Artifact | undefined {
   try {
-    return decodeArtifact(bytes)
+    return decodeArtifactRows(bytes)
   } catch (error) {
     if (isServiceError(error)) return undefined
     throw error

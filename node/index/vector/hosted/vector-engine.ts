@@ -5,62 +5,45 @@ import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { unpackBatch, type DocumentBatch, type DocumentChange } from '../../host/document-batch.ts'
 import { dropReportOf, NO_DROPS, type DropReport } from '../../host/drop-report.ts'
 import type {
   AskedQuestion,
   IndexEngine,
-  IndexOpening,
   IndexReport,
   IndexSnapshot,
   OnDocument,
   TakenBatch,
 } from '../../host/index-engine.ts'
-import { parseDenseSettings } from '../dense-settings.ts'
-import { VectorIndex, type VectorIndexLimits } from '../engine/vector-index.ts'
-import type { GraphBuilder } from '../graph/graph-job.ts'
-import { libraryOf } from '../graph/graph-libraries.ts'
-import { runNearest } from '../search/run-nearest.ts'
-import type { VectorMemory } from '../segment/row-vectors.ts'
-import { isNearestRequest } from './vector-request-shape.ts'
-import { vectorDocumentOf } from './vector-document.ts'
+import type { RowsDocument } from '../engine/rows-tail.ts'
+import type { VectorIndex } from '../engine/vector-index.ts'
+import type { DocumentRows } from '../segment/document-rows.ts'
+import type { SealedRows } from '../segment/sealed-rows.ts'
+import type { ReadChange } from './vector-document.ts'
 
-/** What the engines of a worker share. */
-export interface VectorEngineParts {
-  readonly memory: VectorMemory
-  readonly builder: GraphBuilder
-  readonly limits?: VectorIndexLimits
+/** What an engine is for vectors of one format. */
+export interface VectorFormat<Document extends RowsDocument> {
+  /** Undefined: in memory only. */
+  readonly directory: string | undefined
+  /** Reads what the log brings of a document. */
+  documentOf(change: DocumentChange): Sliced<ReadChange<Document>>
+  /** INVALID_ARGUMENT for a request that cannot be compared with the vectors of the index. */
+  nearest(request: unknown): Sliced<unknown>
 }
 
 /** One index of vectors in its worker. */
-export class VectorEngine implements IndexEngine {
-  readonly #index: VectorIndex
-  readonly #settings: DenseIndexSettings
-  readonly #directory: string | undefined
+export class VectorEngine<
+  Document extends RowsDocument,
+  Rows extends DocumentRows,
+  Segment extends Rows & SealedRows,
+> implements IndexEngine {
+  readonly #index: VectorIndex<Document, Rows, Segment>
+  readonly #format: VectorFormat<Document>
   #dropped = 0
 
-  private constructor(
-    index: VectorIndex,
-    { settings, directory }: { settings: DenseIndexSettings; directory: string | undefined },
-  ) {
+  constructor(index: VectorIndex<Document, Rows, Segment>, format: VectorFormat<Document>) {
     this.#index = index
-    this.#settings = settings
-    this.#directory = directory
-  }
-
-  /**
-   * CORRUPTION if something is missing or damaged; INVALID_ARGUMENT for a definition without settings;
-   * UNAVAILABLE if the library of the settings is not installed.
-   */
-  static *open(
-    { definition, directory }: IndexOpening,
-    parts: VectorEngineParts & { readonly onWork: () => void },
-  ): Sliced<VectorEngine> {
-    const settings = parseDenseSettings(definition.settings)
-    const library = libraryOf(settings.engine)
-    const index = yield* VectorIndex.open({ directory, settings, library, ...parts })
-    return new VectorEngine(index, { settings, directory })
+    this.#format = format
   }
 
   get checkpoint(): number {
@@ -112,26 +95,10 @@ export class VectorEngine implements IndexEngine {
     return this.#index.maintain()
   }
 
-  /** INVALID_ARGUMENT for a vector of another dimension than the index has. */
   answer({ question, request }: AskedQuestion): Sliced<unknown> {
-    if (question !== 'nearest') {
-      throw new ServiceError(
-        'INVALID_ARGUMENT',
-        `an embeddings index does not answer "${question}"`,
-      )
-    }
-    if (!isNearestRequest(request)) {
-      throw new ServiceError('INVALID_ARGUMENT', 'this request for the nearest has another shape')
-    }
-    const { dimension } = this.#settings
-    if (request.vector.length !== dimension) {
-      const given = request.vector.length
-      throw new ServiceError(
-        'INVALID_ARGUMENT',
-        `the index has vectors of ${dimension} numbers: one of ${given} cannot be near to them`,
-      )
-    }
-    return runNearest(this.#index, this.#settings, request)
+    if (question === 'nearest') return this.#format.nearest(request)
+    const problem = `an embeddings index does not answer "${question}"`
+    throw new ServiceError('INVALID_ARGUMENT', problem)
   }
 
   report(): IndexReport {
@@ -139,7 +106,7 @@ export class VectorEngine implements IndexEngine {
   }
 
   snapshot(directory: string): IndexSnapshot {
-    if (this.#directory === undefined) {
+    if (this.#format.directory === undefined) {
       throw new ServiceError('INVALID_ARGUMENT', 'an index in memory has no files')
     }
     this.#index.linkFiles(directory)
@@ -155,7 +122,7 @@ export class VectorEngine implements IndexEngine {
 
   /** A document without a vector that fits is not in the index. */
   *#apply(change: DocumentChange): Sliced<void> {
-    const read = yield* vectorDocumentOf(change, this.#settings)
+    const read = yield* this.#format.documentOf(change)
     if (read.kind === 'document') this.#index.put(read.document)
     else this.#index.delete(change.key)
     if (read.kind === 'unfit') this.#dropped += 1

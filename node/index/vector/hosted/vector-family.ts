@@ -1,9 +1,10 @@
 import type { EngineFamily, FamilyParts, OnWork } from '../../host/index-engine.ts'
-import { BuilderThread } from '../graph/builder-thread.ts'
-import type { GraphBuilder } from '../graph/graph-job.ts'
+import { BuilderThread } from '../building/builder-thread.ts'
+import type { GraphBuilder } from '../building/graph-job.ts'
 import type { VectorIndexLimits } from '../engine/vector-index.ts'
-import { VectorMemory } from '../segment/row-vectors.ts'
-import { VectorEngine } from './vector-engine.ts'
+import { Kernels } from '../kernels/code-memory.ts'
+import { VectorMemory } from '../files/vector-memory.ts'
+import { openDenseEngine } from './dense-engine.ts'
 
 /** The shares of the worker's memory for tails and for vectors of segments; the rest is for their tables. */
 const TAILS_SHARE = 1 / 4
@@ -22,11 +23,16 @@ export function openVectorFamily(
   { limits, builder = new BuilderThread() }: VectorFamilyOptions = {},
 ): EngineFamily {
   const memory = new VectorMemory(memoryBytesMax * VECTORS_SHARE)
-  const parts = { memory, builder, ...(limits === undefined ? {} : { limits }) }
+  const parts = {
+    memory,
+    builder,
+    kernels: new Kernels(),
+    ...(limits === undefined ? {} : { limits }),
+  }
   return {
     unflushedBytesMax: memoryBytesMax * TAILS_SHARE,
     *open(opening, onWork = nobody) {
-      return { kind: 'open', engine: yield* VectorEngine.open(opening, { ...parts, onWork }) }
+      return { kind: 'open', engine: yield* openDenseEngine(opening, { ...parts, onWork }) }
     },
     caches() {
       const { hits, misses, bytes } = memory

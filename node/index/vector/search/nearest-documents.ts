@@ -37,6 +37,11 @@ export class NearestDocuments {
     return this.#limit
   }
 
+  /** No document that is farther away is taken any more; Infinity while there is room. */
+  get bar(): number {
+    return this.#heap.length < this.#limit ? Infinity : (this.#heap[0]?.distance ?? Infinity)
+  }
+
   /** Whether no document is wanted that is farther away. */
   isBeyond(distance: number): boolean {
     return distance > this.#under

@@ -23,15 +23,20 @@ export function* packNearest(
     keyEnds[i] = keyBytes
     if (meter.spend(1)) yield
   }
+  // All columns share a buffer: allocating each would take as long as some comparisons.
+  const buffer = new ArrayBuffer(count * (8 + 4 * 4) + keyBytes)
+  const column = (at: number): Uint32Array<ArrayBuffer> => {
+    return new Uint32Array(buffer, count * (8 + 4 * at), count)
+  }
   const packed = {
     total,
     keyEnds,
-    keys: new Uint8Array(keyBytes),
-    ordinals: new Uint32Array(count),
-    distances: new Float64Array(count),
-    rows: new Uint32Array(count),
-    starts: new Uint32Array(count),
-    ends: new Uint32Array(count),
+    keys: new Uint8Array(buffer, count * (8 + 4 * 4), keyBytes),
+    ordinals: column(0),
+    distances: new Float64Array(buffer, 0, count),
+    rows: column(1),
+    starts: column(2),
+    ends: column(3),
   }
   for (const [i, { rows, doc, row, distance }] of found.entries()) {
     packed.keys.set(rows.keyOf(doc), keyEnds[i - 1] ?? 0)

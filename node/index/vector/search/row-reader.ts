@@ -1,10 +1,10 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { DocumentRows } from '../segment/document-rows.ts'
+import type { DenseRows } from '../segment/document-rows.ts'
 
 /** Reads rows in ascending order, several at once. */
 export class RowReader {
   vectors: Float32Array = new Float32Array(0)
-  readonly #rows: DocumentRows
+  readonly #rows: DenseRows
   readonly #dimension: number
   readonly #isDense: boolean
   #at = 0
@@ -12,7 +12,7 @@ export class RowReader {
   #end = 0
 
   constructor(
-    rows: DocumentRows,
+    rows: DenseRows,
     { dimension, isDense }: { readonly dimension: number; readonly isDense: boolean },
   ) {
     this.#rows = rows

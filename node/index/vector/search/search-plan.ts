@@ -20,7 +20,7 @@ export function widthOf(effort: number): number {
 const RESCORED: Readonly<Record<Quantization, { readonly each: number; readonly least: number }>> =
   {
     f32: { each: 1, least: 1 },
-    f16: { each: 1.25, least: 16 },
+    f16: { each: 1.25, least: 4 },
     i8: { each: 3, least: 48 },
     binary: { each: 16, least: 512 },
   }
@@ -43,6 +43,8 @@ export interface SearchCase {
   readonly width: number
   /** Whether the vectors are in memory. */
   readonly isResident: boolean
+  /** Whether lists can answer where the graph would have to look far. */
+  readonly hasLists: boolean
 }
 
 /** More rows than the average needs, so that a second search is rarely needed. */
@@ -61,7 +63,7 @@ export function nextCount(count: number, search: SearchCase): number | undefined
 }
 
 /** Not all rows of a document with very many are among the nearest. */
-const ROWS_COUNTED_MAX = 8
+export const ROWS_COUNTED_MAX = 8
 
 /** In the time of a comparison. */
 const GRAPH_ROW_COST = 4
@@ -73,9 +75,21 @@ function affordable(count: number, search: SearchCase): number | undefined {
   const { rowCount, passing } = search
   const costs = search.isResident ? RESIDENT_COSTS : READ_COSTS
   const wanted = Math.min(Math.ceil(count), rowCount)
+  if (search.hasLists && passing < 1 && wanted > search.width * LISTS_FACTOR) return undefined
   const byGraph = wanted * GRAPH_ROW_COST
   const byScan = rowCount * Math.min(passing * costs.gathered, costs.scanned)
   return wanted > GRAPH_COUNT_MAX || byGraph >= byScan ? undefined : wanted
+}
+
+/** Lists take as long as a graph that looks at some times its width. */
+const LISTS_FACTOR = 1.5
+/** So few rows that pass are compared exactly. */
+export const EXACT_ROWS = 256
+
+/** How long the search of lists goes without finding a nearer hit: in rows, and in lists that had some. */
+export function patienceOf(effort: number): { readonly rows: number; readonly lists: number } {
+  const factor = 8 ** (effort * 2 - 1)
+  return { rows: Math.round(512 * factor), lists: Math.max(1, Math.round(4 * factor)) }
 }
 
 /** What decides how far a search has to look. */

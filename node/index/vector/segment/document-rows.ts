@@ -1,4 +1,4 @@
-// Documents and their vectors, as searches and merges see them: a segment on disk or one in memory.
+// Documents and their rows, as searches and merges see them: a segment on disk or one in memory.
 
 /** Vectors that lie one behind the other from `at` on, until the next call. */
 export interface VectorBlock {
@@ -13,16 +13,12 @@ export type DocumentTest = (doc: number) => boolean
  * Documents by number, each with at least one row. Contract:
  * - Of the documents with one key, or one ordinal, all but one at most are deleted.
  * - The rows of a document are consecutive. What a number names never changes; documents may be added.
- * - `block` answers as many rows from `row` on as lie together, at least one and at most `count`. Their bytes
- *   may be overwritten by the next call of any segment. CORRUPTION for damaged bytes.
  */
 export interface DocumentRows {
   readonly docCount: number
   readonly rowCount: number
   /** No document expires earlier; Infinity if none ever does. */
   readonly firstExpiryMs: number
-  /** Whether `block` answers from memory, but for the first time. */
-  readonly isResident: boolean
   keyOf(doc: number): Uint8Array
   ordinalOf(doc: number): number
   /** Milliseconds; 0 means never. */
@@ -32,11 +28,21 @@ export interface DocumentRows {
   docOfRow(row: number): number
   startOf(row: number): number
   endOf(row: number): number
-  block(row: number, count: number): VectorBlock
   /** The document with the key that is not deleted; -1 if there is none. */
   docOf(key: Uint8Array, isDeleted: DocumentTest): number
   /** The document with the ordinal that is not deleted; -1 if there is none. */
   docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number
+}
+
+/**
+ * Documents whose rows are dense vectors. Contract, beside that of documents:
+ * - `block` answers as many rows from `row` on as lie together, at least one and at most `count`. Their bytes
+ *   may be overwritten by the next call of any segment. CORRUPTION for damaged bytes.
+ */
+export interface DenseRows extends DocumentRows {
+  /** Whether `block` answers from memory, but for the first time. */
+  readonly isResident: boolean
+  block(row: number, count: number): VectorBlock
 }
 
 /** Whether a document has expired at a time. */

@@ -6,6 +6,7 @@ import { must } from '../../../../lib/assert.ts'
 import type { DocumentTest } from './document-rows.ts'
 import { damaged } from '../files/file-sums.ts'
 import { firstAtLeast } from './radix-sort.ts'
+import { SectionLayout } from '../files/section-layout.ts'
 
 const MAGIC = 0x52565151 // QQVR
 const FORMAT_VERSION = 1
@@ -16,6 +17,7 @@ const ALIGNMENT = 8
 
 /** How many of each there are in a segment. */
 export interface TableSizes {
+  /** 0 for a segment of sparse vectors, whose table has no sums: they lie with the postings. */
   readonly dimension: number
   readonly docCount: number
   readonly rowCount: number
@@ -86,33 +88,29 @@ export function readTable(bytes: Uint8Array<ArrayBuffer>, name: string): TableBy
   return { bytes, sizes, scale, firstExpiryMs, sections: sectionsOf(bytes.buffer, sizes) }
 }
 
-function layOut({ docCount, rowCount, keyBytes, centerLength }: TableSizes) {
-  let at = HEADER_BYTES
-  const place = (bytes: number): number => {
-    const from = at
-    at = Math.ceil((at + bytes) / ALIGNMENT) * ALIGNMENT
-    return from
-  }
+function layOut({ docCount, rowCount, keyBytes, centerLength, ...sizes }: TableSizes) {
+  const sumCount = sizes.dimension === 0 ? 0 : rowCount
+  const layout = new SectionLayout(HEADER_BYTES, ALIGNMENT)
   const offsets = {
-    expiries: place(docCount * 8),
-    ordinals: place(docCount * 4),
-    firstRows: place((docCount + 1) * 4),
-    keyStarts: place((docCount + 1) * 4),
-    hashes: place(docCount * 4),
-    docsByHash: place(docCount * 4),
-    docsByOrdinal: place(docCount * 4),
-    starts: place(rowCount * 4),
-    ends: place(rowCount * 4),
-    sums: place(rowCount * 4),
-    center: place(centerLength * 4),
-    keys: place(keyBytes),
+    expiries: layout.place(docCount * 8),
+    ordinals: layout.place(docCount * 4),
+    firstRows: layout.place((docCount + 1) * 4),
+    keyStarts: layout.place((docCount + 1) * 4),
+    hashes: layout.place(docCount * 4),
+    docsByHash: layout.place(docCount * 4),
+    docsByOrdinal: layout.place(docCount * 4),
+    starts: layout.place(rowCount * 4),
+    ends: layout.place(rowCount * 4),
+    sums: layout.place(sumCount * 4),
+    center: layout.place(centerLength * 4),
+    keys: layout.place(keyBytes),
   }
-  return { offsets, end: at }
+  return { offsets, sumCount, end: layout.end }
 }
 
 function sectionsOf(buffer: ArrayBuffer, sizes: TableSizes): TableSections {
   const { docCount, rowCount, keyBytes, centerLength } = sizes
-  const { offsets } = layOut(sizes)
+  const { offsets, sumCount } = layOut(sizes)
   const words = (at: number, count: number): Uint32Array => new Uint32Array(buffer, at, count)
   return {
     expiries: new Float64Array(buffer, offsets.expiries, docCount),
@@ -124,7 +122,7 @@ function sectionsOf(buffer: ArrayBuffer, sizes: TableSizes): TableSections {
     docsByOrdinal: words(offsets.docsByOrdinal, docCount),
     starts: words(offsets.starts, rowCount),
     ends: words(offsets.ends, rowCount),
-    sums: words(offsets.sums, rowCount),
+    sums: words(offsets.sums, sumCount),
     center: new Float32Array(buffer, offsets.center, centerLength),
     keys: new Uint8Array(buffer, offsets.keys, keyBytes),
   }

@@ -4,12 +4,12 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import type { CacheCounts } from '../../host/worker-report.ts'
 import type { VectorBlock } from './document-rows.ts'
 import { damaged, openFile, readExactly } from '../files/file-sums.ts'
+import { BLOCK_BYTES, type VectorMemory } from '../files/vector-memory.ts'
 
-/** Some tens of microseconds to read, some hundreds to compare with. */
-const BLOCK_BYTES = 128 * 1024
+/** The rest is for codes, a quarter as long, of which a search compares many more. */
+const VECTORS_SHARE = 0.5
 /** Rows in memory that are answered together. */
 const ROWS_KNOWN_MAX = 256
 
@@ -28,38 +28,6 @@ export interface RowVectors {
   readonly isResident: boolean
   block(row: number, count: number): VectorBlock
   close(): void
-}
-
-/** The memory for vectors of one worker: some segments keep theirs, and all others share a buffer to read into. */
-export class VectorMemory implements CacheCounts {
-  readonly #bytesMax: number
-  #floats = new Float32Array(BLOCK_BYTES / 4)
-  /** What segments have reserved. */
-  bytes = 0
-  /** Rows that were answered from memory, and rows that were read. */
-  hits = 0
-  misses = 0
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  /** False if there is not enough left. */
-  reserve(bytes: number): boolean {
-    if (this.bytes + bytes > this.#bytesMax) return false
-    this.bytes += bytes
-    return true
-  }
-
-  giveBack(bytes: number): void {
-    this.bytes -= bytes
-  }
-
-  /** A search compares with a block before the next one is read. */
-  bufferOf(length: number): Float32Array<ArrayBuffer> {
-    if (this.#floats.length < length) this.#floats = new Float32Array(length)
-    return this.#floats
-  }
 }
 
 /** Where a file of vectors is, and what it is read into. */
@@ -101,7 +69,7 @@ export class FileVectors implements RowVectors {
 
   /** It becomes so when there is room: segments that were merged away give theirs back. */
   get isResident(): boolean {
-    if (this.#resident === undefined && this.#memory.reserve(this.bytesOnDisk)) {
+    if (this.#resident === undefined && this.#memory.reserve(this.bytesOnDisk, VECTORS_SHARE)) {
       this.#resident = new Float32Array(this.bytesOnDisk / 4)
       this.#verified.fill(0)
     }

@@ -9,23 +9,16 @@ import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import { hasDocument, type DocumentBits } from './deleted-documents.ts'
 import { graphShapeOf, Quantizer, RangeFinder, type QuantizerRange } from '../graph/quantizer.ts'
 import type { GraphLibrary, GrowingGraph } from '../graph/vector-graph.ts'
-import type { DocumentRows, VectorBlock } from './document-rows.ts'
-import { orderOf } from './radix-sort.ts'
-import { hashOfKey, newTable, type TableBytes } from './row-table.ts'
-
-/** The documents of one segment that go into the new one: all but those to be left out. */
-export interface SegmentInput {
-  readonly rows: DocumentRows
-  readonly without: DocumentBits
-}
+import type { DenseRows, VectorBlock } from './document-rows.ts'
+import { countKept, keptOf, TableFiller, type SegmentInput } from './kept-documents.ts'
+import { newTable, type TableBytes } from './row-table.ts'
 
 /** What a writer is given. */
 export interface SegmentPlan {
   readonly settings: DenseIndexSettings
-  readonly inputs: readonly SegmentInput[]
+  readonly inputs: readonly SegmentInput<DenseRows>[]
   /** Whether a graph is made of it. */
   readonly hasGraph: boolean
   /** The range of a graph that is extended; undefined: the vectors' own. */
@@ -47,10 +40,10 @@ export interface WrittenRows {
 /** Takes the vectors in their order, some rows at a time; they may change after it. */
 export type WriteVectors = (vectors: Float32Array) => Sliced<void>
 
-/** A microsecond or so: a document or a row that is looked at. */
-const LOOKS_PER_STEP = 4096
 /** Numbers that are summed in about a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 18
+/** Numbers of one document that are copied, or looked at, together: it may have thousands of rows. */
+const NUMBERS_AT_ONCE = 2 ** 16
 
 /** Undefined if no document is kept. */
 export function* writeRows(
@@ -71,7 +64,7 @@ export function* writeRows(
   const filler = new TableFiller(table)
   for (const input of plan.inputs) {
     for (const doc of keptOf(input)) {
-      const row = filler.add(input.rows, doc)
+      const row = yield* filler.add(input.rows, doc)
       yield* copyVectors({ plan, table, graph, write }, { rows: input.rows, doc, row })
     }
   }
@@ -86,38 +79,11 @@ function newGraph({ settings, library }: SegmentPlan, range: QuantizerRange, row
   return { growing, quantizer: new Quantizer(settings, range) }
 }
 
-function* keptOf({ rows, without }: SegmentInput): Generator<number> {
-  // Documents that are added meanwhile are for the next segment.
-  const { docCount } = rows
-  for (let doc = 0; doc < docCount; doc += 1) if (!hasDocument(without, doc)) yield doc
-}
-
-function* countKept(inputs: readonly SegmentInput[]) {
-  const numbers: Int32Array[] = []
-  let [docCount, rowCount, keyBytes] = [0, 0, 0]
-  let firstExpiryMs = Infinity
-  const meter = new StepMeter(LOOKS_PER_STEP)
-  for (const input of inputs) {
-    const numbersOf = new Int32Array(input.rows.docCount).fill(-1)
-    numbers.push(numbersOf)
-    for (const doc of keptOf(input)) {
-      numbersOf[doc] = docCount
-      docCount += 1
-      rowCount += input.rows.firstRowOf(doc + 1) - input.rows.firstRowOf(doc)
-      keyBytes += input.rows.keyOf(doc).length
-      const expiresAtMs = input.rows.expiryOf(doc)
-      if (expiresAtMs > 0) firstExpiryMs = Math.min(firstExpiryMs, expiresAtMs)
-      if (meter.spend(1)) yield
-    }
-  }
-  return { sizes: { docCount, rowCount, keyBytes }, firstExpiryMs, numbers }
-}
-
 function* findRange({ settings, inputs }: SegmentPlan): Sliced<QuantizerRange> {
   const finder = new RangeFinder(settings)
   if (!finder.isNeeded) return finder.range()
   const meter = new StepMeter(NUMBERS_PER_STEP)
-  for (const { vectors, at, rowCount } of blocksOf(inputs)) {
+  for (const { vectors, at, rowCount } of blocksOf(inputs, settings)) {
     for (let i = 0; i < rowCount; i += 1) finder.add(vectors, at + i * settings.dimension)
     if (meter.spend(rowCount * settings.dimension)) yield
   }
@@ -125,17 +91,24 @@ function* findRange({ settings, inputs }: SegmentPlan): Sliced<QuantizerRange> {
 }
 
 /** The vectors of all kept documents; a block is good until the next one. */
-function* blocksOf(inputs: readonly SegmentInput[]): Generator<VectorBlock> {
+function* blocksOf(
+  inputs: readonly SegmentInput<DenseRows>[],
+  { dimension }: DenseIndexSettings,
+): Generator<VectorBlock> {
   for (const input of inputs) {
     for (const doc of keptOf(input)) {
       const end = input.rows.firstRowOf(doc + 1)
       for (let row = input.rows.firstRowOf(doc); row < end;) {
-        const block = input.rows.block(row, end - row)
+        const block = input.rows.block(row, rowsAtOnce(end - row, dimension))
         yield block
         row += block.rowCount
       }
     }
   }
+}
+
+function rowsAtOnce(left: number, dimension: number): number {
+  return Math.min(left, Math.max(1, Math.floor(NUMBERS_AT_ONCE / dimension)))
 }
 
 interface Copying {
@@ -147,7 +120,7 @@ interface Copying {
 
 /** A document, and its first row in the new segment. */
 interface CopiedDocument {
-  readonly rows: DocumentRows
+  readonly rows: DenseRows
   readonly doc: number
   readonly row: number
 }
@@ -159,7 +132,7 @@ function* copyVectors(
   const { dimension } = plan.settings
   const [from, end] = [rows.firstRowOf(doc), rows.firstRowOf(doc + 1)]
   for (let row = from; row < end;) {
-    const block = rows.block(row, end - row)
+    const block = rows.block(row, rowsAtOnce(end - row, dimension))
     // A copy: others read blocks between two steps.
     const vectors = block.vectors.slice(block.at, block.at + block.rowCount * dimension)
     for (let i = 0; i < block.rowCount; i += 1) {
@@ -172,54 +145,5 @@ function* copyVectors(
     }
     row += block.rowCount
     yield* write(vectors)
-  }
-}
-
-class TableFiller {
-  readonly #table: TableBytes
-  #doc = 0
-  #row = 0
-  #keyAt = 0
-
-  constructor(table: TableBytes) {
-    this.#table = table
-  }
-
-  /** Its first row. */
-  add(from: DocumentRows, doc: number): number {
-    const { sections } = this.#table
-    const key = from.keyOf(doc)
-    const first = this.#row
-    sections.ordinals[this.#doc] = from.ordinalOf(doc)
-    sections.expiries[this.#doc] = from.expiryOf(doc)
-    sections.keys.set(key, this.#keyAt)
-    const end = from.firstRowOf(doc + 1)
-    for (let row = from.firstRowOf(doc); row < end; row += 1) {
-      sections.starts[this.#row] = from.startOf(row)
-      sections.ends[this.#row] = from.endOf(row)
-      this.#row += 1
-    }
-    this.#doc += 1
-    this.#keyAt += key.length
-    sections.firstRows[this.#doc] = this.#row
-    sections.keyStarts[this.#doc] = this.#keyAt
-    return first
-  }
-
-  *finish(): Sliced<void> {
-    const { sections, sizes } = this.#table
-    const hashes = new Uint32Array(sizes.docCount)
-    const meter = new StepMeter(LOOKS_PER_STEP)
-    for (let doc = 0; doc < sizes.docCount; doc += 1) {
-      const { keys, keyStarts } = sections
-      hashes[doc] = hashOfKey(keys.subarray(keyStarts[doc], keyStarts[doc + 1]))
-      if (meter.spend(1)) yield
-    }
-    sections.docsByHash.set(yield* orderOf(hashes))
-    for (let at = 0; at < sizes.docCount; at += 1) {
-      sections.hashes[at] = hashes[sections.docsByHash[at] ?? 0] ?? 0
-      if (meter.spend(1)) yield
-    }
-    sections.docsByOrdinal.set(yield* orderOf(sections.ordinals))
   }
 }

@@ -1,11 +1,12 @@
 // Documents that do not change, with their vectors and, unless there are few, a graph of them.
 
-import { must } from '../../../../lib/assert.ts'
 import type { Quantizer, QuantizerRange } from '../graph/quantizer.ts'
 import type { VectorGraph } from '../graph/vector-graph.ts'
-import type { DocumentRows, DocumentTest, VectorBlock } from './document-rows.ts'
+import type { DenseRows, VectorBlock } from './document-rows.ts'
+import type { RowLists } from '../lists/row-lists.ts'
 import type { RowTable } from './row-table.ts'
 import type { RowVectors } from './row-vectors.ts'
+import { SealedRows } from './sealed-rows.ts'
 
 /** The graph of a segment, and how queries are made ready for it. */
 export interface SegmentGraph {
@@ -20,98 +21,61 @@ export interface SegmentParts {
   readonly table: RowTable
   readonly vectors: RowVectors
   readonly graph: SegmentGraph | undefined
+  /** The same rows as those of the graph. */
+  readonly lists: RowLists | undefined
 }
 
-/** A sealed segment. It is closed when every reader has let it go. */
-export class VectorSegment implements DocumentRows {
-  readonly id: number
-  readonly docCount: number
-  readonly rowCount: number
-  readonly firstExpiryMs: number
+/** A sealed segment of dense vectors. */
+export class VectorSegment extends SealedRows implements DenseRows {
   readonly graph: SegmentGraph | undefined
-  readonly #table: RowTable
+  readonly lists: RowLists | undefined
   readonly #vectors: RowVectors
-  #holders = 1
 
-  constructor({ id, table, vectors, graph }: SegmentParts) {
-    this.id = id
-    this.docCount = table.sizes.docCount
-    this.rowCount = table.sizes.rowCount
-    this.firstExpiryMs = table.firstExpiryMs
+  constructor({ id, table, vectors, graph, lists }: SegmentParts) {
+    super(id, table)
     this.graph = graph
-    this.#table = table
+    this.lists = lists
     this.#vectors = vectors
   }
 
   get bytesOnDisk(): number {
     const { bytesOnDisk } = this.#vectors
     if (bytesOnDisk === 0) return 0
-    return bytesOnDisk + this.#table.byteLength + (this.graph?.bytesOnDisk ?? 0)
+    const searched = (this.graph?.bytesOnDisk ?? 0) + (this.lists?.bytesOnDisk ?? 0)
+    return bytesOnDisk + this.table.byteLength + searched
   }
 
   get bytesInMemory(): number {
     const { bytesInMemory } = this.#vectors
-    return bytesInMemory + this.#table.byteLength + (this.graph?.graph.bytesInMemory ?? 0)
+    const searched = (this.graph?.graph.bytesInMemory ?? 0) + (this.lists?.bytesInMemory ?? 0)
+    return bytesInMemory + this.table.byteLength + searched
+  }
+
+  get isIndexed(): boolean {
+    return this.graph !== undefined
   }
 
   get isResident(): boolean {
     return this.#vectors.isResident
   }
 
-  /** Adds a reader. */
-  retain(): void {
-    this.#holders += 1
-  }
-
-  /** Takes a reader away. */
-  close(): void {
-    this.#holders -= 1
-    if (this.#holders === 0) this.#vectors.close()
+  /** By document. */
+  get ordinals(): Uint32Array {
+    return this.table.sections.ordinals
   }
 
   /** See `rangeOf`. */
   get range(): QuantizerRange {
-    return rangeOf(this.#table)
-  }
-
-  keyOf(doc: number): Uint8Array {
-    return this.#table.keyOf(doc)
-  }
-
-  ordinalOf(doc: number): number {
-    return must(this.#table.sections.ordinals[doc], 'a document')
-  }
-
-  expiryOf(doc: number): number {
-    return must(this.#table.sections.expiries[doc], 'a document')
-  }
-
-  firstRowOf(doc: number): number {
-    return must(this.#table.sections.firstRows[doc], 'a document')
-  }
-
-  docOfRow(row: number): number {
-    return this.#table.docOfRow(row)
-  }
-
-  startOf(row: number): number {
-    return must(this.#table.sections.starts[row], 'a row')
-  }
-
-  endOf(row: number): number {
-    return must(this.#table.sections.ends[row], 'a row')
+    return rangeOf(this.table)
   }
 
   block(row: number, count: number): VectorBlock {
     return this.#vectors.block(row, count)
   }
 
-  docOf(key: Uint8Array, isDeleted: DocumentTest): number {
-    return this.#table.docOf(key, isDeleted)
-  }
-
-  docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number {
-    return this.#table.docOfOrdinal(ordinal, isDeleted)
+  protected closeRows(): void {
+    this.#vectors.close()
+    this.lists?.close()
   }
 }
 

@@ -5,6 +5,7 @@ import type { DropCounts } from '../../../index/host/drop-report.ts'
 import { QUESTIONS } from '../../../index/host/index-engine.ts'
 import { isIndexRequest, type AnyIndexRequest } from '../../../index/kinds/index-request.ts'
 import type { IndexStatus } from '../../following/index-health.ts'
+import type { EnrichmentStatus, ParkedDocument } from '../../following/shard-enrichers.ts'
 import { readValue, writeValue } from './value-codec.ts'
 import { malformed, type WireReader } from './wire-reader.ts'
 import type { WireWriter } from './wire-writer.ts'
@@ -58,6 +59,19 @@ export function writeIndexStatus(out: WireWriter, status: IndexStatus): void {
   const entries = Object.entries(fields)
   out.u32(entries.length)
   for (const [name, counts] of entries) writeDrops(out.text(name.toWellFormed()), counts)
+  writeEnrichment(out, status.enrichment)
+}
+
+function writeEnrichment(out: WireWriter, status: EnrichmentStatus | undefined): void {
+  out.boolean(status !== undefined)
+  if (status === undefined) return
+  out.number(status.pending).number(status.enriched).number(status.parked).number(status.retrying)
+  out.boolean(status.error !== undefined)
+  if (status.error !== undefined) out.text(status.error.toWellFormed())
+  out.number(status.progress).boolean(status.rebuilding).u32(status.parkedDocuments.length)
+  for (const { key, attempts, error } of status.parkedDocuments) {
+    out.bytes(key).number(attempts).text(error.toWellFormed())
+  }
 }
 
 export function readIndexStatus(from: WireReader): IndexStatus {
@@ -70,7 +84,29 @@ export function readIndexStatus(from: WireReader): IndexStatus {
     error: from.boolean() ? from.text() : undefined,
     documentsSetAside: from.amount(),
     dropped: { ...readDrops(from), fields: readFields(from) },
+    enrichment: from.boolean() ? readEnrichment(from) : undefined,
   }
+}
+
+function readEnrichment(from: WireReader): EnrichmentStatus {
+  return {
+    pending: from.amount(),
+    enriched: from.amount(),
+    parked: from.amount(),
+    retrying: from.amount(),
+    error: from.boolean() ? from.text() : undefined,
+    progress: from.amount(),
+    rebuilding: from.boolean(),
+    parkedDocuments: readParked(from),
+  }
+}
+
+function readParked(from: WireReader): readonly ParkedDocument[] {
+  const parked: ParkedDocument[] = []
+  for (let left = from.u32(); left > 0; left--) {
+    parked.push({ key: from.bytes(), attempts: from.amount(), error: from.text() })
+  }
+  return parked
 }
 
 function readFields(from: WireReader): Record<string, DropCounts> {

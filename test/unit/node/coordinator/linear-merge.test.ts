@@ -46,7 +46,7 @@ class Merging implements AsyncDisposable {
     }
     const { clock, runner } = this.#world
     const scan = (_: unknown, range: KeyRange) => this.#scan(range)
-    return mergePage({ clock, runner, scan }, this.#world.table('t'), request)
+    return mergePage({ clock, writer: runner, scan }, this.#world.table('t'), request)
   }
 
   async content(): Promise<Readonly<Record<string, number>>> {

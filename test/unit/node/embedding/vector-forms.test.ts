@@ -96,10 +96,16 @@ describe('readEmbeddings', () => {
     engine: 'exact',
     quantization: 'f32',
   } as const satisfies EmbeddingsSettings
+  const sparse = {
+    external: true,
+    sparse: true,
+    minWeight: 0,
+    chunkSize: 1024,
+  } as const satisfies EmbeddingsSettings
   const indexes = new Map([
     ['vec', { id: '0'.repeat(15) + '1', settings: dense }],
     ['angle', { id: '0'.repeat(15) + '2', settings: { ...dense, metric: 'cosine' } as const }],
-    ['terms', { id: '0'.repeat(15) + '3', settings: { external: true, sparse: true } as const }],
+    ['terms', { id: '0'.repeat(15) + '3', settings: sparse }],
   ])
   const read = (json: string) => runAtOnce(readEmbeddings(Buffer.from(json), indexes))
 

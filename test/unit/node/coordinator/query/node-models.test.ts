@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { buildNodeModels } from '../../../../../node/coordinator/query/node-models.ts'
+import { TemplateCache } from '../../../../../node/template/template-cache.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 
-const models = buildNodeModels({ clock: new ManualClock(), rerankers: undefined })
+const clock = new ManualClock()
+const models = buildNodeModels({ clock, templates: new TemplateCache({ clock }) })
 const signal = new AbortController().signal
 const json = Buffer.from('{"title":"Sea","tags":["a","b"],"image":"http://x/y.png"}')
 

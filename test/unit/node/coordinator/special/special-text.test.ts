@@ -3,6 +3,7 @@ import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { splitProjection } from '../../../../../node/coordinator/special/special-selection.ts'
 import { specialText } from '../../../../../node/coordinator/special/special-text.ts'
 import { withSpecial } from '../../../../../node/coordinator/special/special-fields.ts'
+import { errorOf } from '../../../../support/error-of.ts'
 import { parseProjection, project } from '../../../../../node/document/projection.ts'
 import { encodeArtifact, type Artifact } from '../../../../../node/embedding/artifact.ts'
 
@@ -39,8 +40,12 @@ function textOf(fields: string): unknown {
 }
 
 const chunks = [
-  { _id: 0, _content: 'tide', _start: 0, _end: 4 },
-  { _id: 1, _content: 'ebb', _start: 4, _end: 7 },
+  { _id: 0, _start_char: 0, _end_char: 4, _content: 'tide', _embedding: [1] },
+  { _id: 1, _start_char: 4, _end_char: 7, _content: 'ebb', _embedding: [2] },
+]
+const withoutVectors = [
+  { _id: 0, _start_char: 0, _end_char: 4, _content: 'tide' },
+  { _id: 1, _start_char: 4, _end_char: 7, _content: 'ebb' },
 ]
 
 describe('the special members of an answer', () => {
@@ -53,6 +58,10 @@ describe('the special members of an answer', () => {
     ['_embeddings.lost,_embeddings.none,_embeddings.unknown', {}],
     ['_chunks', { _chunks: { long: chunks } }],
     ['_chunks.long', { _chunks: { long: chunks } }],
+    ['_chunks.*', { _chunks: { long: chunks } }],
+    ['_chunks,-_chunks.*._embedding', { _chunks: { long: withoutVectors } }],
+    ['_chunks.other', {}],
+    ['_summaries.long', { _summaries: { long: 'the sea' } }],
     ['_chunks.*._content', { _chunks: { long: [{ _content: 'tide' }, { _content: 'ebb' }] } }],
     ['_summaries,title', { _summaries: { long: 'the sea' } }],
   ]
@@ -74,6 +83,23 @@ describe('the special members of an answer', () => {
 
     expect(JSON.parse(text)).to.deep.equal({ _embeddings: { v: [...vector] } })
     expect(steps.length).to.be.greaterThan(1)
+  })
+
+  it('are refused when they are longer than an answer may be', async () => {
+    const vector = new Float32Array(8000).fill(1 / 3)
+    const rows = Array.from({ length: 500 }, (_, at) => ({ start: at, end: at + 1, vector }))
+    const texts = { chunks: rows.map(() => 'x') }
+    const artifact = encodeArtifact({ ...head, kind: 'dense', dimension: 8000, rows, texts })
+    const read = (fields: string): string => {
+      const { special } = splitProjection(parseProjection(fields))
+      return special === undefined ? '' : runAtOnce(specialText([artifact], ['v'], special))
+    }
+
+    const refusal = await errorOf(() => read('_chunks'))
+
+    expect(String(refusal)).to.include('leave the vectors out with -_chunks.*._embedding')
+    const left = JSON.parse(read('_chunks,-_chunks.*._embedding'))['_chunks'].v
+    expect(left).to.have.length(500)
   })
 
   it('stand behind the body, which keeps what was asked of it', () => {

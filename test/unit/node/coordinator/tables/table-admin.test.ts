@@ -39,6 +39,7 @@ function openNode(coordination: EmbeddedCoordination) {
     log: silentLog,
     randomBits: () => String(++ids).padStart(16, '0'),
     replication: CLUSTER_REPLICATION,
+    completeIndex: async (index) => index,
   })
   /** Lets shards that are being created serve, and those that come meanwhile. */
   const serve = async (work: Promise<unknown>): Promise<void> => {

@@ -19,10 +19,14 @@ import {
   type StopFlag,
   type ToIndex,
 } from '../../../../../node/index/host/protocol.ts'
+import { openEmbeddingsFamily } from '../../../../../node/index/kinds/embeddings-family.ts'
 import { INDEX_KINDS } from '../../../../../node/index/kinds/index-kinds.ts'
 import { openTextFamily } from '../../../../../node/index/text/hosted/text-family.ts'
-import { openVectorFamily } from '../../../../../node/index/vector/hosted/vector-family.ts'
-import { AT_LIMITS, type ProductKind } from '../../../../support/slices/questions-at-limits.ts'
+import {
+  AT_LIMITS,
+  SPARSE_AT_LIMITS,
+  type ProductKind,
+} from '../../../../support/slices/questions-at-limits.ts'
 import { cpuMsOf, longestStepAtBestMs } from '../../../../support/slices/step-time.ts'
 import { WORK_MS_MAX } from '../../../../support/slices/slice-rule.ts'
 
@@ -34,20 +38,34 @@ const INDEX = 1
 /** Every search is divided, however cheap. */
 const FAMILIES: { readonly [Kind in ProductKind]: EngineFamilies[string] } = {
   text: (parts) => openTextFamily(parts, { dividedCostMin: 0 }),
-  vectors: (parts) => openVectorFamily(parts),
+  vectors: openEmbeddingsFamily,
+}
+
+/** An index of a kind, filled as far as its questions can make it work. */
+interface Filled {
+  readonly kind: ProductKind
+  readonly limits: (typeof AT_LIMITS)[ProductKind]
+}
+
+/** By name. */
+const FILLED: Readonly<Record<string, Filled>> = {
+  text: { kind: 'text', limits: AT_LIMITS.text },
+  vectors: { kind: 'vectors', limits: AT_LIMITS.vectors },
+  'vectors, which are sparse': { kind: 'vectors', limits: SPARSE_AT_LIMITS },
 }
 
 /** The home of an index, and a worker that reads its sealed parts. */
 class Workers {
-  readonly #kind: ProductKind
+  readonly #filled: Filled
   readonly #home = openHost()
   readonly #reader = openHost()
   readonly #stop: StopFlag = new Int32Array(new SharedArrayBuffer(4))
   #calls = 0
 
-  constructor(kind: ProductKind) {
-    this.#kind = kind
-    const { settings } = AT_LIMITS[kind]
+  constructor(filled: Filled) {
+    this.#filled = filled
+    const { kind } = filled
+    const { settings } = filled.limits
     const definition = { id: '0123456789abcdef', kind, name: 'index', memOnly: true, settings }
     const source = { kind: 'given', schema: undefined } as const
     const opening = { definition, directory: undefined, source, fields: [] }
@@ -70,7 +88,7 @@ class Workers {
     if (divided.kind === 'whole') return expect.fail('the home answers all of it')
     const { hold, sealed } = divided
     const part = { sealed: structuredClone(sealed) }
-    const request = { kind: this.#kind, asked, hold, part, stop: this.#unset() }
+    const request = { kind: this.#filled.kind, asked, hold, part, stop: this.#unset() }
     return this.#reader.handle({ ...this.#next(), kind: 'answerSealed', request })
   }
 
@@ -81,7 +99,7 @@ class Workers {
 
   /** Most of it sealed, the last documents in memory. */
   #fill(): void {
-    const changes = AT_LIMITS[this.#kind].changes()
+    const changes = this.#filled.limits.changes()
     let sequence = 0
     for (let from = 0; from < changes.length; from += BATCH_DOCUMENTS) {
       sequence += 1
@@ -148,16 +166,17 @@ describe('a question to an index', () => {
     expect(Object.keys(AT_LIMITS)).to.have.members(Object.keys(INDEX_KINDS))
   })
 
-  for (const kind of kindsAtLimits()) {
-    describe(`of kind ${kind}`, function () {
+  for (const [index, filled] of Object.entries(FILLED)) {
+    const { kind } = filled
+    describe(`of kind ${index}`, function () {
       this.timeout(240_000)
       let workers: Workers
       before(() => {
-        workers = new Workers(kind)
+        workers = new Workers(filled)
       })
 
       for (const question of QUESTIONS) {
-        const rows: Readonly<Record<string, object>> = AT_LIMITS[kind].questions
+        const rows: Readonly<Record<string, object>> = filled.limits.questions
         const { [question]: requests = {} } = rows
         for (const [name, request] of Object.entries(requests)) {
           const asked = { question, request }
@@ -214,8 +233,4 @@ function expectCancellable(workers: Workers, newWork: () => Sliced<unknown>): vo
   workers.giveUp(STOP_REASONS.cancelled)
 
   expect(codeOf(work)).to.equal('CANCELLED')
-}
-
-function kindsAtLimits(): readonly ProductKind[] {
-  return Object.keys(AT_LIMITS).filter((kind): kind is ProductKind => kind in AT_LIMITS)
 }

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import type { Env } from '../../../../../lib/env.ts'
+import { ServiceError } from '../../../../../lib/errors.ts'
 import { ProviderAccess } from '../../../../../node/providers/access/provider-access.ts'
 import type {
   EndpointQuestion,
+  OwnInferenceUrl,
   ResolvedEndpoint,
 } from '../../../../../node/providers/access/provider-access.ts'
 import { NodeSecrets } from '../../../../../node/providers/access/secret-source.ts'
@@ -22,6 +24,16 @@ const NO_PLACE: EndpointConfig = { url: undefined, apiKey: undefined }
 function access(env: Env = {}, rules: Partial<UrlRules> = {}, secretsDir?: string): ProviderAccess {
   const secrets = new NodeSecrets(secretsDir, env)
   return new ProviderAccess({ env, secrets, rules: { ...URL_RULES_DEFAULT, ...rules } })
+}
+
+/** A node with an inference server of its own. */
+function owning(ownInference: OwnInferenceUrl, env: Env = {}): ProviderAccess {
+  const secrets = new NodeSecrets(undefined, env)
+  return new ProviderAccess({ env, secrets, rules: URL_RULES_DEFAULT, ownInference })
+}
+
+function failsToStart(): Promise<string> {
+  return Promise.reject(new ServiceError('UNAVAILABLE', 'it ended with code 78'))
 }
 
 function ask(
@@ -48,6 +60,36 @@ describe('the way to a provider', () => {
     const { url, apiKey, addresses } = await ask(access({ OPENAI_API_KEY: 'sk-1' }), 'openai')
 
     expect([url, apiKey, addresses]).to.deep.equal(['https://api.openai.com/v1', 'sk-1', 'public'])
+  })
+
+  it("is the node's own inference server, when neither configuration nor variable names one", async () => {
+    let asked = 0
+    const own: OwnInferenceUrl = async () => `http://127.0.0.1:${49_151 + ++asked}`
+    const env = { QUARRY_INFERENCE_URL: 'http://models:11433' }
+
+    const first = await ask(owning(own), 'quarry')
+    const again = await ask(owning(own), 'quarry')
+    const named = await ask(owning(own), 'quarry', { url: 'http://models:1' })
+    const elsewhere = await ask(owning(own, env), 'quarry')
+    const other = await ask(owning(own), 'ollama')
+
+    expect([first.url, again.url]).to.deep.equal([
+      'http://127.0.0.1:49152',
+      'http://127.0.0.1:49153',
+    ])
+    expect([named.url, elsewhere.url, other.url]).to.deep.equal([
+      'http://models:1',
+      'http://models:11433',
+      'http://127.0.0.1:11434',
+    ])
+    expect(asked).to.equal(2)
+  })
+
+  it("says so when the node's own inference server does not start", async () => {
+    const failure = await failureOf(ask(owning(failsToStart), 'quarry'))
+
+    expect(failure.message).to.equal('quarry m: it ended with code 78')
+    expect(failure.failure).to.deep.equal({ kind: 'unavailable' })
   })
 
   it('is what the variable for its URL says, which the operator sets', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import type { EmbedderConfig } from '../../../../../node/providers/config/provider-config.ts'
 import { configurationKey } from '../../../../../node/providers/config/configuration-key.ts'
-import { EmbedderPool } from '../../../../../node/providers/embedding/embedder-pool.ts'
+import { EmbedderPool } from '../../../../../node/providers/pool/embedder-pool.ts'
 import { probeDimension } from '../../../../../node/providers/embedding/probe-dimension.ts'
 import { QueryVectors } from '../../../../../node/providers/embedding/query-vectors.ts'
 import type {

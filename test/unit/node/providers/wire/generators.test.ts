@@ -202,7 +202,7 @@ describe('generators', () => {
         if (typeof value === 'string') expect(sent).to.equal(value)
         else expect(sent).to.match(value)
       }
-      expect(generator.acceptsImages).to.equal(dialogue.textOnly !== true)
+      expect(generator.accepts.includes('image')).to.equal(dialogue.textOnly !== true)
     })
 
     it(`name the failure of ${name}: no text, and a key that it refuses`, async () => {
@@ -224,6 +224,24 @@ describe('generators', () => {
       if (dialogue.config['api_key'] === KEY) expect(String(errors[1])).to.not.include(KEY)
     })
   }
+
+  it('show sounds and films to models that know them, and refuse them for others', async () => {
+    await using server = await ScriptedServer.start([answering(200, geminiAnswer)])
+    const sound = { kind: 'audio', dataUri: 'data:audio/mpeg;base64,aGVsbG8=' } as const
+    const gemini = open({ provider: 'gemini', model: 'g', api_key: KEY }, server.url)
+    const openai = open({ provider: 'openai', model: 'gpt-x', api_key: KEY }, server.url)
+
+    const answer = await gemini.generate([words, sound], { signal: never })
+    const refusal = await openai
+      .generate([words, sound], { signal: never })
+      .catch((error: unknown) => error)
+
+    expect(answer).to.equal(text)
+    expect(server.received[0]?.body).to.include('"mimeType":"audio/mpeg"')
+    expect(String(refusal)).to.include(
+      'read only texts and images; use another provider for sounds',
+    )
+  })
 
   it('refuse images that their models cannot see, and ask nothing', async () => {
     await using server = await ScriptedServer.start([answering(200, {})])

@@ -125,10 +125,10 @@ describe('the vectors of a query', () => {
 
 describe('checkVector', () => {
   const zeros = parseVector([0, 0], 'v')
-  const space = { dimension: 2, metric: 'l2_squared' } as const
+  const space = { sparse: false, dimension: 2, metric: 'l2_squared' } as const
 
   it('takes a vector that fits, and zeros where directions do not count', () => {
-    expect(checkVector(zeros, space, 'v')).to.deep.equal(Float32Array.of(0, 0))
+    expect(checkVector(zeros, space, 'v')).to.equal(zeros)
   })
 
   it('refuses another dimension, zeros under cosine, and sparse vectors', () => {
@@ -141,5 +141,19 @@ describe('checkVector', () => {
       'v: is all zeros',
     )
     expect(() => checkVector(sparse, space, 'v')).to.throw('v: is sparse, and the index has dense')
+  })
+
+  it('takes sparse vectors for an index of them, and refuses those that nothing could find', () => {
+    const sparse = parseVector({ indices: [1], values: [1] }, 'v')
+
+    expect(checkVector(sparse, { sparse: true }, 'v')).to.equal(sparse)
+    expect(() => checkVector(zeros, { sparse: true }, 'v')).to.throw('v: is dense, with 2 numbers')
+    for (const [values, problem] of [
+      [[-1], 'has the weight -1 for term 1'],
+      [[0], 'has no weight above 0'],
+    ] as const) {
+      const bad = parseVector({ indices: [1], values }, 'v')
+      expect(() => checkVector(bad, { sparse: true }, 'v')).to.throw(problem)
+    }
   })
 })

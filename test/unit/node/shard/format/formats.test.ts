@@ -45,6 +45,8 @@ import {
 } from '../../../../../node/shard/format/intent-codec.ts'
 import {
   artifactKey,
+  parkedKey,
+  progressKey,
   COLLECTED_KEY,
   documentKey,
   expiryKey,
@@ -60,6 +62,11 @@ import {
   encodeLogEntryInSteps,
   type LogEntry,
 } from '../../../../../node/shard/format/log-entry.ts'
+import {
+  decodeProgress,
+  encodeProgress,
+} from '../../../../../node/shard/format/enrichment-progress.ts'
+import { decodeParkedMark, encodeParkedMark } from '../../../../../node/shard/format/parked-mark.ts'
 import { parseShardId } from '../../../../../node/shard/shard-id.ts'
 import { buildTransactionId } from '../../../../../node/shard/command/transaction-id.ts'
 import {
@@ -101,7 +108,7 @@ const intents: Readonly<Record<string, IntentOp>> = {
 }
 
 const CODES = ['write', 'prepare', 'decide', 'resolve', 'forget', 'abandon'] as const
-const HOUSEKEEPING = ['expire', 'retime', 'number', 'collect'] as const
+const HOUSEKEEPING = ['expire', 'retime', 'number', 'collect', 'enrich'] as const
 const entries: Readonly<Record<string, LogEntry>> = {
   'log entry: touches': {
     kind: 'resolve',
@@ -176,6 +183,14 @@ const tableFields: readonly TableField[] = [
 
 const applied = { sequence: 0x1234_5678_9abc, epoch: 7, crc: 0xfedc_ba98, nextOrdinal: 258 }
 
+const progress = {
+  sequence: 0x1234_5678_9abc,
+  spans: [
+    { after: key, last: undefined },
+    { after: undefined, last: Buffer.from('k') },
+  ],
+}
+
 const encoded: Readonly<Record<string, Buffer>> = {
   'key: document': documentKey(key),
   'key: log': logKey(258),
@@ -184,6 +199,8 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'key: transaction': transactionKey(key, transactionId),
   'key: expiry': expiryKey(expiresAtMs, key),
   'key: artifact': artifactKey('0123456789abcdef', key),
+  'key: parked': parkedKey('0123456789abcdef', key),
+  'key: enrichment progress': progressKey('0123456789abcdef'),
   'key: finished': finishedKey(transactionId),
   'key: collected mark': COLLECTED_KEY,
   'record: document': encodeRecord(
@@ -205,6 +222,9 @@ const encoded: Readonly<Record<string, Buffer>> = {
   'collected mark': encodeCollected(version),
   'applied position': encodeApplied(applied),
   'applied position, and a part': encodeAppliedWithPart(applied),
+  'enrichment progress': encodeProgress(progress),
+  'parked mark: refused': encodeParkedMark('refused'),
+  'parked mark: unreachable': encodeParkedMark('unreachable'),
   'table record': encodeTable(table),
   'shard record: first': encodeShard(firstShard),
   'shard record: last': encodeShard(lastShard),
@@ -304,6 +324,16 @@ describe('the disk formats of a shard', () => {
       applied,
     ])
     expect([whole, part].map((bytes) => bytes && hasPart(bytes))).to.deep.equal([false, true])
+  })
+
+  it('read the progress of an enrichment, and marks of parked documents', () => {
+    const causes = ['refused', 'unreachable'].map((cause) => stored(`parked mark: ${cause}`))
+
+    expect(decodeProgress(stored('enrichment progress'))).to.deep.equal(progress)
+    expect(causes.map(decodeParkedMark)).to.deep.equal(['refused', 'unreachable'])
+    expect(() => decodeParkedMark(Buffer.of(1, 9)))
+      .to.throw()
+      .with.property('code', 'CORRUPTION')
   })
 
   it('read a collected mark of an earlier version', () => {

@@ -2,7 +2,13 @@ import { expect } from 'chai'
 import { timestampAtMs } from '../../../../../node/clock/hybrid-clock.ts'
 import type { WriteOp } from '../../../../../node/shard/command/command.ts'
 import { NO_SETTINGS } from '../../../../../node/shard/command/table-settings.ts'
-import { keyspaceRange, parseArtifactKey } from '../../../../../node/shard/format/keyspace.ts'
+import { storedProgress } from '../../../../../node/shard/format/enrichment-progress.ts'
+import { encodeArtifact } from '../../../../../node/embedding/artifact.ts'
+import {
+  keyspaceRange,
+  KEYSPACES,
+  parseIndexedKey,
+} from '../../../../../node/shard/format/keyspace.ts'
 import { readLog } from '../../../../../node/shard/format/log-reader.ts'
 import {
   DroppedArtifacts,
@@ -39,7 +45,7 @@ async function write(world: ShardWorld, ...ops: readonly WriteOp[]): Promise<voi
 async function artifactsIn(world: ShardWorld): Promise<readonly string[]> {
   const pages = await Array.fromAsync(world.shard('s').store.pages(keyspaceRange('artifacts')))
   return pages.flat().map(([stored]) => {
-    const { index, key } = parseArtifactKey(stored)
+    const { index, key } = parseIndexedKey(stored)
     return `${index.slice(0, 4)} ${key.toString()}`
   })
 }
@@ -103,5 +109,32 @@ describe('artifacts that nobody needs', () => {
     expect(await artifactsIn(world)).to.deep.equal(['0123 b'])
     const [found] = await world.shard('s').artifacts({ keys: [Buffer.from('b')], indexes: [KEPT] })
     expect(found?.[0]).to.not.equal(undefined)
+  })
+
+  it('go with the marks of parked ones, and with how far they were made', async () => {
+    await using world = await openWorld()
+    const { led, store } = world.shard('s')
+    const computed = { id: DROPPED, kind: 'vectors', name: 'own', memOnly: false }
+    await led.setSettings({ ...NO_SETTINGS, indexes: [...indexes, computed] })
+    const outcome = await world.shard('s').write({ checks: [], ops: [put('a')], ttl: undefined })
+    const version = outcome.kind === 'written' ? outcome.version : timestampAtMs(0)
+    const head = { kind: 'parked', ordinal: 0, sourceHash: undefined, attempts: 1 } as const
+    const item = { key: Buffer.from('a'), version, artifact: encodeArtifact(head) }
+    await led.enrich({
+      index: DROPPED,
+      items: [{ ...item, mark: 'refused' }],
+      progress: { sequence: 1, spans: [] },
+    })
+    await led.setSettings({ ...NO_SETTINGS, indexes })
+    const dropped = new DroppedArtifacts()
+    await dropped.collect(led, 0)
+
+    const count = await dropped.collect(led, UNKNOWN_MS_MIN)
+
+    expect(count).to.equal(3)
+    const left = await Array.fromAsync(store.pages({ gte: Buffer.of(KEYSPACES.parked) }))
+    expect(left).to.deep.equal([])
+    expect(storedProgress(store, DROPPED)).to.equal(undefined)
+    expect(await dropped.collect(led, 2 * UNKNOWN_MS_MIN)).to.equal(0)
   })
 })

@@ -58,13 +58,14 @@ describe('damaged files of an index of vectors', () => {
     expect(readdirSync(whole).toSorted()).to.deep.equal([
       '2-1.deleted',
       '2.graph',
+      '2.lists',
       '2.rows',
       '2.vectors',
       'manifest',
     ])
   })
 
-  for (const name of ['2-1.deleted', '2.graph', '2.rows', '2.vectors', 'manifest']) {
+  for (const name of ['2-1.deleted', '2.graph', '2.lists', '2.rows', '2.vectors', 'manifest']) {
     it(`are noticed wherever a bit of ${name} is turned`, async () => {
       for (let flip = 0; flip < FLIPS; flip += 1) {
         const copy = damagedCopy(name, (bytes) => turnBit(bytes, random))

@@ -21,7 +21,7 @@ const LIMITS = {
   mergePolicy: { ...defaultVectorIndexLimits.mergePolicy, graphRowsMin: 8, deletedRatioMax: 0.9 },
 }
 /** The library decides about the bytes of a graph, and so about its sum in the manifest. */
-const OURS = /\.(?:rows|vectors|deleted)$/
+const OURS = /\.(?:rows|vectors|lists|deleted)$/
 
 describe('the golden directory of an index of vectors', () => {
   let root = ''

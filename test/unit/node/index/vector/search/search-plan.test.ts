@@ -15,6 +15,7 @@ const CASE: SearchCase = {
   needed: 16,
   width: 128,
   isResident: false,
+  hasLists: false,
 }
 
 describe('the plan of a search in a segment', () => {

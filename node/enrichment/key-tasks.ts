@@ -1,0 +1,148 @@
+// The documents that are being looked at, each by one task. A document that is touched again is looked at once more,
+// unless its task has yet to read it.
+//
+// Invariants:
+//   KT1  A key has at most one task. So what is known of its artifact from before is true when the new one is written.
+//   KT2  A touch is done when its document was read after the touch, and what was made of it is in the store.
+
+import { shownKey } from '../document/document-limits.ts'
+import { InvariantError } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { messageOf } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Ending } from './ending.ts'
+import type { Lane } from './lane-queue.ts'
+import type { WorkUnit } from './ordered-work.ts'
+
+/** The keys in memory; others wait in the log and in the table. */
+const KEYS_MAX: Readonly<Record<Lane, number>> = { write: 2048, walk: 2048 }
+/** After an error that is nobody's answer, such as a store that cannot be read. */
+const AGAIN_MS = 5000
+
+/** One document to look at. */
+export interface KeyTask {
+  readonly key: Buffer
+  readonly lane: Lane
+  /** Whether a parked artifact of the same source is made again. */
+  readonly isRetry: boolean
+  /** Called before each time that the document is read. */
+  readonly onRead: () => void
+}
+
+/** Does what has to be done for a document; rejects with the reason of the end, or with what went wrong. */
+export type DoTask = (task: KeyTask) => Promise<void>
+
+interface Running {
+  readonly covered: WorkUnit[]
+  again: WorkUnit[]
+}
+
+/** What tasks work with. */
+export interface KeyTasksOptions {
+  readonly ending: Ending
+  readonly clock: Clock
+  readonly log: Log
+  readonly indexId: string
+}
+
+/** Runs a task for each key that it is given (KT1, KT2). */
+export class KeyTasks {
+  readonly #with: KeyTasksOptions
+  readonly #do: DoTask
+  readonly #running = new Map<string, Running>()
+  readonly #counts: Record<Lane, number> = { write: 0, walk: 0 }
+  readonly #waiting: Record<Lane, (() => void) | undefined> = { write: undefined, walk: undefined }
+  readonly #tasks = new Set<Promise<void>>()
+  #error: string | undefined
+
+  constructor(options: KeyTasksOptions, work: DoTask) {
+    this.#with = options
+    this.#do = work
+  }
+
+  /** Documents with a task. */
+  get count(): number {
+    return this.#running.size
+  }
+
+  /** What went wrong with the last document; undefined if nothing did. */
+  get error(): string | undefined {
+    return this.#error
+  }
+
+  /** Resolves when the lane takes another key. One caller waits for each lane. */
+  async room(lane: Lane): Promise<void> {
+    while (this.#counts[lane] >= KEYS_MAX[lane]) {
+      await this.#with.ending.unlessOver((resolve) => {
+        this.#waiting[lane] = resolve
+      })
+    }
+  }
+
+  /** A document was touched, or found by a walk; `unit` waits for it. */
+  take(key: Buffer, lane: Lane, unit: WorkUnit): void {
+    unit.add()
+    const running = this.#running.get(nameOf(key))
+    if (running === undefined) this.#start({ key, lane, isRetry: false }, [unit])
+    else running.again.push(unit)
+  }
+
+  /** A parked document is tried again. One that has a task is looked at anyway. */
+  retry(key: Buffer): void {
+    if (this.#running.has(nameOf(key))) return
+    this.#start({ key, lane: 'walk', isRetry: true }, [])
+  }
+
+  /** Resolves when no task runs. */
+  async idle(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks)
+  }
+
+  #start(given: Omit<KeyTask, 'onRead'>, units: readonly WorkUnit[]): void {
+    const { key, lane } = given
+    const running: Running = { covered: [], again: [...units] }
+    this.#running.set(nameOf(key), running)
+    this.#counts[lane] += 1
+    const task = this.#run({ ...given, onRead: () => cover(running) }, running).finally(() => {
+      this.#tasks.delete(task)
+      this.#running.delete(nameOf(key))
+      this.#counts[lane] -= 1
+      this.#waiting[lane]?.()
+    })
+    this.#tasks.add(task)
+  }
+
+  async #run(task: KeyTask, running: Running): Promise<void> {
+    const { ending } = this.#with
+    do {
+      if (!(await this.#attempt(task))) return
+      for (const unit of running.covered.splice(0)) unit.ended()
+    } while (running.again.length > 0 && !ending.isOver)
+  }
+
+  /** False at the end. */
+  async #attempt(task: KeyTask): Promise<boolean> {
+    const { ending, clock, log, indexId } = this.#with
+    for (;;) {
+      try {
+        await this.#do(task)
+        return true
+      } catch (error) {
+        if (ending.isOver) return false
+        if (error instanceof InvariantError) throw error
+        this.#error = messageOf(error)
+        const key = shownKey(task.key.toString())
+        log.warn('a document cannot be enriched', { indexId, key, error: this.#error })
+      }
+      await clock.sleep(AGAIN_MS, ending.signal).catch(() => undefined)
+    }
+  }
+}
+
+function cover(running: Running): void {
+  running.covered.push(...running.again.splice(0))
+}
+
+function nameOf(key: Buffer): string {
+  return key.toString('latin1')
+}

@@ -1,0 +1,62 @@
+import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type {
+  EngineFamily,
+  FamilyParts,
+  IndexEngine,
+  IndexOpening,
+} from '../../host/index-engine.ts'
+import type { VectorIndexLimits } from '../../vector/engine/vector-index.ts'
+import { VectorEngine } from '../../vector/hosted/vector-engine.ts'
+import { PostingsCache } from '../postings/postings-bytes.ts'
+import { runSparse } from '../search/run-sparse.ts'
+import { openSparseIndex } from '../segment/sparse-index.ts'
+import { sparseSettingsOf } from '../sparse-settings.ts'
+import { sparseDocumentOf } from './sparse-document.ts'
+import { isSparseRequest } from './sparse-request-shape.ts'
+
+/** The shares of the worker's memory for tails, and for postings that were read: dense vectors have half of it. */
+const TAILS_SHARE = 1 / 4
+const POSTINGS_SHARE = 1 / 8
+
+/** What the engines of a worker share. */
+interface SparseEngineParts {
+  readonly cache: PostingsCache
+  /** What tests choose. */
+  readonly limits: VectorIndexLimits | undefined
+}
+
+/** The engines of sparse vectors of one worker: they share bounds for what they keep in memory. */
+export function openSparseFamily(
+  { memoryBytesMax }: FamilyParts,
+  limits?: VectorIndexLimits,
+): EngineFamily {
+  const cache = new PostingsCache(memoryBytesMax * POSTINGS_SHARE)
+  return {
+    unflushedBytesMax: memoryBytesMax * TAILS_SHARE,
+    *open(opening) {
+      return { kind: 'open', engine: yield* openEngine(opening, { cache, limits }) }
+    },
+    caches() {
+      const { hits, misses, bytes } = cache
+      return { postings: { hits, misses, bytes } }
+    },
+  }
+}
+
+function* openEngine(
+  { definition, directory }: IndexOpening,
+  parts: SparseEngineParts,
+): Sliced<IndexEngine> {
+  const settings = sparseSettingsOf(definition.settings)
+  const index = yield* openSparseIndex({ directory, settings, ...parts })
+  return new VectorEngine(index, {
+    directory,
+    documentOf: (change) => sparseDocumentOf(change, settings),
+    nearest(request) {
+      if (isSparseRequest(request)) return runSparse(index, request)
+      const problem = 'this request for the nearest is not one with a sparse vector'
+      throw new ServiceError('INVALID_ARGUMENT', problem)
+    },
+  })
+}

@@ -1,0 +1,88 @@
+// Makes graphs in a thread of its own: a graph is loaded and saved in one native call, which takes as long as its
+// bytes, and adding a row takes as long as several searches.
+
+import { Worker } from 'node:worker_threads'
+import { ServiceError } from '../../../../lib/errors.ts'
+import { receivedError, type SentError } from '../../../../lib/worker-calls.ts'
+import type { BuiltGraph, GraphBuilder, GraphBuilding, GraphJob } from './graph-job.ts'
+
+/** A job as it crosses threads. */
+export interface PostedJob {
+  readonly id: number
+  readonly job: GraphJob
+  /** Not 0: give up. */
+  readonly stop: Int32Array
+}
+
+/** What comes back. */
+export type PostedOutcome =
+  | { readonly id: number; readonly kind: 'built'; readonly built: BuiltGraph }
+  | { readonly id: number; readonly kind: 'failed'; readonly error: SentError }
+
+const ENTRY = new URL('./builder-worker.ts', import.meta.url)
+
+interface Pending {
+  settle(outcome: { built?: BuiltGraph; error?: ServiceError }): void
+}
+
+/**
+ * One thread, which begins with the first job and makes one graph after the other. It ends with the thread that
+ * asks. If it fails, what was under way is UNAVAILABLE, and the next job begins another one.
+ */
+export class BuilderThread implements GraphBuilder {
+  readonly #pending = new Map<number, Pending>()
+  #worker: Worker | undefined
+  #nextId = 1
+
+  begin(job: GraphJob, onDone: () => void): GraphBuilding {
+    const id = this.#nextId
+    this.#nextId += 1
+    const stop = new Int32Array(new SharedArrayBuffer(4))
+    let outcome: { built?: BuiltGraph; error?: ServiceError } = {}
+    this.#pending.set(id, {
+      settle(settled) {
+        outcome = settled
+        onDone()
+      },
+    })
+    const posted: PostedJob = { id, job, stop }
+    this.#start().postMessage(posted, [])
+    return {
+      advance: () => false,
+      outcome() {
+        if (outcome.error !== undefined) throw outcome.error
+        return outcome.built
+      },
+      cancel: () => {
+        Atomics.store(stop, 0, 1)
+        this.#pending.delete(id)
+      },
+    }
+  }
+
+  #start(): Worker {
+    if (this.#worker !== undefined) return this.#worker
+    const worker = new Worker(ENTRY)
+    worker.on('message', (message: PostedOutcome) => this.#settle(message))
+    worker.on('error', (cause) => this.#lose(worker, cause))
+    worker.on('exit', () => this.#lose(worker, undefined))
+    worker.unref() // last: a listener to messages holds the process again
+    this.#worker = worker
+    return worker
+  }
+
+  #settle(message: PostedOutcome): void {
+    const pending = this.#pending.get(message.id)
+    this.#pending.delete(message.id)
+    if (message.kind === 'built') pending?.settle({ built: message.built })
+    else pending?.settle({ error: receivedError(message.error) })
+  }
+
+  #lose(worker: Worker, cause: unknown): void {
+    if (this.#worker !== worker) return
+    this.#worker = undefined
+    const error = new ServiceError('UNAVAILABLE', 'the thread that makes graphs ended', { cause })
+    for (const pending of this.#pending.values()) pending.settle({ error })
+    this.#pending.clear()
+  }
+}

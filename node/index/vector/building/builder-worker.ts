@@ -1,0 +1,37 @@
+// The entry of a thread that makes graphs, one after the other.
+
+import { rmSync } from 'node:fs'
+import { parentPort } from 'node:worker_threads'
+import { must } from '../../../../lib/assert.ts'
+import { diskErrorCode } from '../../../../lib/disk-error.ts'
+import { isServiceError, messageOf, ServiceError } from '../../../../lib/errors.ts'
+import { sentError } from '../../../../lib/worker-calls.ts'
+import type { PostedJob, PostedOutcome } from './builder-thread.ts'
+import { buildGraph, type BuiltGraph } from './graph-job.ts'
+
+const port = must(parentPort, 'a parent')
+
+port.on('message', (posted: PostedJob) => port.postMessage(outcomeOf(posted)))
+
+function outcomeOf({ id, job, stop }: PostedJob): PostedOutcome {
+  try {
+    const work = buildGraph(job)
+    for (;;) {
+      if (Atomics.load(stop, 0) !== 0) throw new ServiceError('CANCELLED', 'the graph was given up')
+      const step = work.next()
+      if (step.done === true) return builtOf(id, step.value)
+    }
+  } catch (error) {
+    for (const file of Object.values(job.files)) rmSync(file, { force: true })
+    return { id, kind: 'failed', error: sentError(serviceErrorOf(error)) }
+  }
+}
+
+function builtOf(id: number, built: BuiltGraph): PostedOutcome {
+  return { id, kind: 'built', built }
+}
+
+function serviceErrorOf(error: unknown): ServiceError {
+  if (isServiceError(error)) return error
+  return new ServiceError(diskErrorCode(error) ?? 'INTERNAL', messageOf(error), { cause: error })
+}

@@ -1,0 +1,117 @@
+// The making of a graph and of lists from a file of vectors, wherever it is done.
+
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { DenseIndexSettings } from '../../../embedding/settings.ts'
+import { FileWriter, sumWritten, type FileSum } from '../files/file-sums.ts'
+import { Kernels } from '../kernels/code-memory.ts'
+import { FileRows } from './file-rows.ts'
+import { buildLists } from '../lists/lists-builder.ts'
+import { readFormerLists } from '../lists/lists-file.ts'
+import { libraryOf } from '../graph/graph-libraries.ts'
+import { graphShapeOf, Quantizer, type QuantizerRange } from '../graph/quantizer.ts'
+import { must } from '../../../../lib/assert.ts'
+
+/** Which graph to make: plain data. */
+export interface GraphJob {
+  readonly settings: DenseIndexSettings
+  readonly range: QuantizerRange
+  /** The vectors of `rowCount` rows, durable. */
+  readonly vectorsPath: string
+  readonly rowCount: number
+  /** A graph and lists of the first rows, by the same range; undefined: all rows are added. */
+  readonly base: GraphBase | undefined
+  /** Where both go: nothing is there yet. */
+  readonly files: GraphFiles
+}
+
+/** What is extended, by path. Lists may be missing beside a graph of an earlier version. */
+export interface GraphBase extends Pick<GraphFiles, 'graph'> {
+  readonly lists: string | undefined
+  readonly rowCount: number
+}
+
+/** By path. */
+export interface GraphFiles {
+  readonly graph: string
+  readonly lists: string
+}
+
+/** Both files, durable. */
+export interface BuiltGraph {
+  readonly graph: FileSum
+  readonly lists: FileSum
+}
+
+/** A graph that is being made. */
+export interface GraphBuilding {
+  /** Does a step of it, if it is done in this thread; false: another thread works on it. */
+  advance(): boolean
+  /** Undefined while it is under way; throws what ended it. */
+  outcome(): BuiltGraph | undefined
+  /** Ends it soon. It may be called at any time. */
+  cancel(): void
+}
+
+/** Makes graphs. */
+export interface GraphBuilder {
+  /** `onDone` may be called when there is an outcome. */
+  begin(job: GraphJob, onDone: () => void): GraphBuilding
+}
+
+/** Makes the graph, a step for each row; loading, saving and syncing are one each. Then the lists, in small steps. */
+export function* buildGraph(job: GraphJob): Sliced<BuiltGraph> {
+  const { dimension } = job.settings
+  using source = new FileRows(job.vectorsPath, { dimension, rowCount: job.rowCount })
+  const graph = yield* growGraph(job, source)
+  return { graph, lists: yield* writeLists(job, source) }
+}
+
+function* growGraph(job: GraphJob, source: FileRows): Sliced<FileSum> {
+  const { settings, base, rowCount } = job
+  const shape = graphShapeOf(settings)
+  const library = must(libraryOf(settings.engine), 'a library')
+  const graph =
+    base === undefined ? library.grow(shape, rowCount) : library.extend(shape, base.graph)
+  yield
+  const quantizer = new Quantizer(settings, job.range)
+  for (let row = base?.rowCount ?? 0; row < rowCount; row += 1) {
+    const { vectors, at } = source.row(row)
+    graph.add(row, quantizer.encode(vectors, at))
+    yield
+  }
+  graph.save(job.files.graph)
+  yield
+  return yield* sumWritten(job.files.graph)
+}
+
+function* writeLists({ settings, base, files }: GraphJob, source: FileRows): Sliced<FileSum> {
+  const former = base?.lists === undefined ? undefined : readFormerLists(base.lists)
+  const out = new FileWriter(files.lists)
+  try {
+    const plan = { settings, source, former, kernels: new Kernels() }
+    yield* buildLists(plan, (bytes) => out.write(bytes))
+    return out.finish()
+  } finally {
+    out.close()
+  }
+}
+
+/** Makes graphs in the thread that asks for them. */
+export const BUILDS_HERE: GraphBuilder = {
+  begin(job) {
+    const work = buildGraph(job)
+    let built: BuiltGraph | undefined
+    return {
+      advance() {
+        const step = work.next()
+        if (step.done === true) built = step.value
+        return true
+      },
+      outcome: () => built,
+      cancel: () => void work.return(NOTHING),
+    }
+  },
+}
+
+const NO_SUM: FileSum = { bytes: 0, sum: 0 }
+const NOTHING: BuiltGraph = { graph: NO_SUM, lists: NO_SUM }

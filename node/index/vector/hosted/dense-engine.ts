@@ -1,0 +1,54 @@
+import { ServiceError } from '../../../../lib/errors.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { DenseIndexSettings } from '../../../embedding/settings.ts'
+import type { IndexEngine, IndexOpening } from '../../host/index-engine.ts'
+import { parseDenseSettings } from '../dense-settings.ts'
+import { openDenseIndex } from '../engine/dense-index.ts'
+import type { VectorIndexLimits } from '../engine/vector-index.ts'
+import type { GraphBuilder } from '../building/graph-job.ts'
+import { libraryOf } from '../graph/graph-libraries.ts'
+import { runNearest } from '../search/run-nearest.ts'
+import type { Kernels } from '../kernels/code-memory.ts'
+import type { VectorMemory } from '../files/vector-memory.ts'
+import type { NearestRequest } from '../vector-search.ts'
+import { vectorDocumentOf } from './vector-document.ts'
+import { VectorEngine } from './vector-engine.ts'
+import { isNearestRequest } from './vector-request-shape.ts'
+
+/** What the engines of a worker share. */
+export interface DenseEngineParts {
+  readonly memory: VectorMemory
+  readonly kernels: Kernels
+  readonly builder: GraphBuilder
+  readonly limits?: VectorIndexLimits
+}
+
+/**
+ * Opens an index of dense vectors. CORRUPTION if something is missing or damaged; INVALID_ARGUMENT for a definition
+ * without settings; UNAVAILABLE if the library of the settings is not installed.
+ */
+export function* openDenseEngine(
+  { definition, directory }: IndexOpening,
+  parts: DenseEngineParts & { readonly onWork: () => void },
+): Sliced<IndexEngine> {
+  const settings = parseDenseSettings(definition.settings)
+  const library = libraryOf(settings.engine)
+  const index = yield* openDenseIndex({ directory, settings, library, ...parts })
+  return new VectorEngine(index, {
+    directory,
+    documentOf: (change) => vectorDocumentOf(change, settings),
+    nearest: (request) => runNearest(index, settings, checkRequest(request, settings)),
+  })
+}
+
+function checkRequest(request: unknown, { dimension }: DenseIndexSettings): NearestRequest {
+  if (!isNearestRequest(request)) {
+    throw new ServiceError('INVALID_ARGUMENT', 'this request for the nearest has another shape')
+  }
+  const given = request.vector.length
+  if (given === dimension) return request
+  throw new ServiceError(
+    'INVALID_ARGUMENT',
+    `the index has vectors of ${dimension} numbers: one of ${given} cannot be near to them`,
+  )
+}

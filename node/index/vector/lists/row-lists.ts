@@ -1,0 +1,163 @@
+// The lists of a segment, as searches use them: which lists are near to a query, and how near their rows are, by
+// small integers.
+
+import { must } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
+import type { FileSum } from '../files/file-sums.ts'
+import type { QuantizerRange } from '../graph/quantizer.ts'
+import { MEASURED_MAX } from '../kernels/code-memory.ts'
+import type { IntegerMetric } from '../kernels/simd-kernels.ts'
+import { LISTS_MAX } from './list-centers.ts'
+import { buildLists, type ListsPlan } from './lists-builder.ts'
+import {
+  ListsKeeper,
+  openLists,
+  ROWS_READ,
+  type ListCodes,
+  type ListsSource,
+} from './lists-file.ts'
+
+/** A query as small integers of the range of some lists. */
+export interface IntegerQuery {
+  readonly integers: Int8Array
+  readonly metric: IntegerMetric
+}
+
+/** Rows that were measured, and their distances: good until the next call of any search. */
+export interface MeasuredRows {
+  readonly count: number
+  readonly rows: Uint32Array
+  readonly distances: Float32Array
+}
+
+/** Rows of a list, by their places in all lists: `from` up to `to`. */
+export interface ListPart {
+  readonly from: number
+  readonly to: number
+}
+
+/** Which rows are measured. */
+export interface RowTest {
+  hasRow(row: number): boolean
+}
+
+/** Closed with their segment. */
+export class RowLists {
+  readonly #file: ListCodes
+  readonly #measured = new Uint32Array(MEASURED_MAX)
+  /** By row, its place in the lists; empty unless the codes are in memory. */
+  readonly #places: Uint32Array
+
+  private constructor(file: ListCodes) {
+    this.#file = file
+    this.#places = new Uint32Array(file.isResident ? file.table.sizes.rowCount : 0)
+  }
+
+  /** CORRUPTION if the file is missing or damaged. */
+  static *open(source: ListsSource, expected: FileSum): Sliced<RowLists> {
+    const lists = new RowLists(yield* openLists(source, expected))
+    yield* lists.#findPlaces()
+    return lists
+  }
+
+  /** For a segment without files. The codes of its rows fit into one memory. */
+  static *build(plan: ListsPlan): Sliced<RowLists> {
+    const keeper = new ListsKeeper(plan.kernels)
+    yield* buildLists(plan, (bytes) => keeper.write(bytes))
+    const lists = new RowLists(keeper.finish())
+    yield* lists.#findPlaces()
+    return lists
+  }
+
+  get bytesInMemory(): number {
+    const { codes, table } = this.#file
+    return codes.codes.length + table.bytes.length + this.#places.byteLength
+  }
+
+  get bytesOnDisk(): number {
+    return this.#file.bytesOnDisk
+  }
+
+  /** How a query becomes small integers. */
+  get range(): QuantizerRange {
+    return this.#file.table.range
+  }
+
+  /** Whether `measureRows` can be called. */
+  get isResident(): boolean {
+    return this.#file.isResident
+  }
+
+  /** All lists, that with the nearest center first. */
+  order({ integers, metric }: IntegerQuery): Uint32Array {
+    const { codes, table } = this.#file
+    const { listCount } = table.sizes
+    for (let list = 0; list < listCount; list += 1) codes.rows[list] = list
+    codes.measure(integers, metric, listCount)
+    // Distances between integers are integers: one number for both is sorted without a comparison in our code.
+    const keys = Float64Array.from(
+      codes.distances.subarray(0, listCount),
+      (distance, list) => distance * LISTS_MAX + list,
+    )
+    return Uint32Array.from(keys.toSorted(), (key) => {
+      return key - Math.floor(key / LISTS_MAX) * LISTS_MAX
+    })
+  }
+
+  /** What of a list is measured in one call each. */
+  *partsOf(list: number): Generator<ListPart> {
+    const { starts } = this.#file.table
+    const end = must(starts[list + 1], 'a list')
+    for (let from = starts[list] ?? 0; from < end; from += ROWS_READ) {
+      yield { from, to: Math.min(end, from + ROWS_READ) }
+    }
+  }
+
+  /** Measures the rows of a part that pass. */
+  measurePart(query: IntegerQuery, { from, to }: ListPart, passing: RowTest): MeasuredRows {
+    const { codes, table, isResident, read } = this.#file
+    const { rows, sizes } = table
+    // Codes that were read lie behind the centers.
+    const first = sizes.listCount - (isResident ? 0 : from)
+    let count = 0
+    for (let place = from; place < to; place += 1) {
+      const row = rows[place] ?? 0
+      if (!passing.hasRow(row)) continue
+      this.#measured[count] = row
+      codes.rows[count] = first + place
+      count += 1
+    }
+    if (count > 0 && !isResident) read(from, to)
+    return this.#measure(query, count)
+  }
+
+  /** Measures these rows, at most MEASURED_MAX of them. The codes are in memory. */
+  measureRows(query: IntegerQuery, rows: Uint32Array): MeasuredRows {
+    const { codes, table } = this.#file
+    for (const [i, row] of rows.entries()) {
+      this.#measured[i] = row
+      codes.rows[i] = table.sizes.listCount + must(this.#places[row], 'a row')
+    }
+    return this.#measure(query, rows.length)
+  }
+
+  close(): void {
+    this.#file.close()
+  }
+
+  #measure({ integers, metric }: IntegerQuery, count: number): MeasuredRows {
+    const { codes } = this.#file
+    if (count > 0) codes.measure(integers, metric, count)
+    return { count, rows: this.#measured, distances: codes.distances }
+  }
+
+  *#findPlaces(): Sliced<void> {
+    const { rows } = this.#file.table
+    for (let place = 0; place < this.#places.length; place += 1) {
+      this.#places[rows[place] ?? 0] = place
+      if (place % PLACES_PER_STEP === 0) yield
+    }
+  }
+}
+
+const PLACES_PER_STEP = 65_536

@@ -1,0 +1,133 @@
+// Which rows of a segment, or of a tail, a search may find, asked for very many of them.
+
+import type { Sliced } from '../../../../lib/sliced.ts'
+import { hasOrdinal, type OrdinalSet } from '../../host/ordinal-set.ts'
+import type { PartView } from '../engine/vector-part.ts'
+import { hasDocument } from '../segment/deleted-documents.ts'
+import { isExpired, type DenseRows } from '../segment/document-rows.ts'
+import type { VectorSegment } from '../segment/vector-segment.ts'
+import type { NearestRequest } from '../vector-search.ts'
+import { listedDocuments, LOOKS_PER_STEP } from './passing-documents.ts'
+
+/** A part of an index of dense vectors. */
+export type DensePart = PartView<DenseRows, VectorSegment>
+
+/** The listed ones are looked up in a part that has as many times the documents. */
+const LISTED_SHARE = 48
+/** A list is made a bitmap for a search, unless its ordinals are farther apart: 128 KiB. */
+const BITS_MAX = 2 ** 20
+
+/** Documents, by some of their rows. */
+export interface FoundDocuments {
+  readonly docs: Uint32Array
+  readonly rowsOf: (doc: number) => readonly number[]
+}
+
+/** The conditions of one search for one part. */
+export class PassingRows {
+  readonly #part: DensePart
+  readonly #request: Pick<NearestRequest, 'filter' | 'nowMs'>
+  readonly #mayExpire: boolean
+  // By document, the ordinals, and the bits of a filter: a list has hundreds of rows to ask about.
+  readonly #ordinals: Uint32Array | undefined
+  readonly #words: Uint32Array | undefined
+  readonly #from: number
+
+  constructor(part: DensePart, request: Pick<NearestRequest, 'filter' | 'nowMs'>) {
+    const { filter, nowMs } = request
+    this.#part = part
+    this.#request = request
+    this.#mayExpire = part.rows.firstExpiryMs <= nowMs
+    this.#ordinals = part.segment?.ordinals
+    const bitmap = filter?.kind === 'list' ? bitmapOf(filter.ordinals) : filter
+    this.#words = bitmap?.words
+    this.#from = bitmap?.from ?? 0
+  }
+
+  hasRow(row: number): boolean {
+    return this.#has(this.#part.rows.docOfRow(row))
+  }
+
+  /** Documents, ascending, as many as are found in a step. */
+  *documents(): Generator<Uint32Array> {
+    const { docCount } = this.#part
+    const { filter } = this.#request
+    if (filter?.kind === 'list' && filter.ordinals.length < docCount / LISTED_SHARE) {
+      yield listedDocuments(this.#part, filter.ordinals, this.#request)
+      return
+    }
+    for (let from = 0; from < docCount; from += LOOKS_PER_STEP) {
+      const end = Math.min(from + LOOKS_PER_STEP, docCount)
+      const found = new Uint32Array(end - from)
+      let count = 0
+      for (let doc = from; doc < end; doc += 1) {
+        if (!this.#has(doc)) continue
+        found[count] = doc
+        count += 1
+      }
+      yield found.subarray(0, count)
+    }
+  }
+
+  /** The rows of the documents of a short list, ascending; undefined if the filter is none. */
+  *listedRows(): Sliced<Uint32Array | undefined> {
+    const { filter } = this.#request
+    if (filter?.kind !== 'list') return undefined
+    const { rows } = this.#part
+    const found: number[] = []
+    for (const docs of this.documents()) {
+      for (const doc of docs) {
+        const end = rows.firstRowOf(doc + 1)
+        for (let row = rows.firstRowOf(doc); row < end; row += 1) found.push(row)
+      }
+      yield
+    }
+    return Uint32Array.from(found)
+  }
+
+  /** The documents that pass, in the order of their first row. */
+  byDocument(found: Uint32Array): FoundDocuments {
+    const { rows } = this.#part
+    if (rows.docCount === rows.rowCount) {
+      return { docs: found.filter((doc) => this.#has(doc)), rowsOf: (doc) => [doc] }
+    }
+    const rowsByDoc = new Map<number, number[]>()
+    for (const row of found) {
+      const doc = rows.docOfRow(row)
+      const known = rowsByDoc.get(doc)
+      if (known !== undefined) known.push(row)
+      else if (this.#has(doc)) rowsByDoc.set(doc, [row])
+    }
+    return { docs: Uint32Array.from(rowsByDoc.keys()), rowsOf: (doc) => rowsByDoc.get(doc) ?? [] }
+  }
+
+  #has(doc: number): boolean {
+    const { rows, deleted } = this.#part
+    const { filter, nowMs } = this.#request
+    if (hasDocument(deleted, doc)) return false
+    if (this.#mayExpire && isExpired(rows, doc, nowMs)) return false
+    return filter === undefined || this.#isMember(doc, filter)
+  }
+
+  #isMember(doc: number, filter: OrdinalSet): boolean {
+    const ordinal = this.#ordinals?.[doc] ?? this.#part.rows.ordinalOf(doc)
+    if (this.#words === undefined) return hasOrdinal(filter, ordinal)
+    const bit = ordinal - this.#from
+    return bit >= 0 && (((this.#words[bit >>> 5] ?? 0) >>> (bit & 31)) & 1) === 1
+  }
+}
+
+type OrdinalBitmap = Extract<OrdinalSet, { readonly kind: 'bitmap' }>
+
+/** Ascending ordinals. */
+function bitmapOf(ordinals: Uint32Array): OrdinalBitmap | undefined {
+  const from = Math.floor((ordinals[0] ?? 0) / 32) * 32
+  const bits = (ordinals.at(-1) ?? 0) + 1 - from
+  if (ordinals.length === 0 || bits > BITS_MAX) return undefined
+  const words = new Uint32Array(Math.ceil(bits / 32))
+  for (const ordinal of ordinals) {
+    const bit = ordinal - from
+    words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31))
+  }
+  return { kind: 'bitmap', from, words }
+}

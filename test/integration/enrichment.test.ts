@@ -1,0 +1,110 @@
+// Vectors that the store makes in the background, over HTTP: of what was there, of what is written, around failures.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { parseNodeConfig } from '../../node/config.ts'
+import { startNode, type RunningNode } from '../../node/main.ts'
+import { send } from '../contract/api-harness.ts'
+import { countTo } from '../support/loads/load.ts'
+import { ProviderServer } from '../support/servers/providers/provider-server.ts'
+import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
+import { until } from '../support/until.ts'
+
+const COUNT = 300
+
+describe('vectors that the store makes', () => {
+  let dataDir: string
+  let node: RunningNode
+  let model: ProviderServer
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-enrichment-'))
+    model = await ProviderServer.start(openaiDouble)
+    node = await start()
+    await call('POST', '/tables/notes', {})
+  })
+
+  afterEach(async () => {
+    await node.close()
+    await model[Symbol.asyncDispose]()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  function start(): Promise<RunningNode> {
+    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    const hosts = { providerHosts: new URL(model.url).host }
+    return startNode(parseNodeConfig({}, { ...flags, ...hosts }))
+  }
+
+  async function call(method: string, at: string, body?: unknown) {
+    const answer = await send(node.apiUrl, {
+      method,
+      path: `/api/v1${at}`,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: answer.body === '' ? undefined : JSON.parse(answer.body) }
+  }
+
+  async function createIndex(): Promise<void> {
+    const embedder = { provider: 'openai', model: 'm', url: model.url, api_key: 'sk-plain' }
+    const config = { type: 'embeddings', field: 'text', dimension: 4, embedder }
+    expect(await call('POST', '/tables/notes/indexes/meaning', config)).to.include({ status: 201 })
+  }
+
+  const insert = (texts: Readonly<Record<string, unknown>>) =>
+    call('POST', '/tables/notes/batch', {
+      inserts: Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, { text }])),
+    })
+  const index = async (query = '') =>
+    (await call('GET', `/tables/notes/indexes/meaning${query}`)).body
+
+  it('come to documents that were there, and to those that are written', async () => {
+    const texts = Object.fromEntries(countTo(COUNT).map((n) => [`k${n}`, `text ${n}`]))
+    await insert(texts)
+
+    await createIndex()
+    await insert({ later: 'another text' })
+
+    await until(async () => (await index()).status.total_indexed === COUNT + 1)
+    const { status, shard_status: shards } = await index()
+    expect(status).to.include({ error: '', rebuilding: false, backfill_progress: 1 })
+    expect(status.enrichment).to.include({ parked: 0, progress: 1, error: '' })
+    expect(Object.values(shards)).to.have.nested.property('[0].enrichment.enriched', COUNT + 1)
+  })
+
+  it('are still made after a restart, once, and what failed is listed with its reason', async () => {
+    await createIndex()
+    await insert({ good: 'fine', odd: 7 })
+    await until(async () => (await index()).status.enrichment.parked === 1)
+    await until(async () => (await index()).status.total_indexed === 1)
+
+    await node.close()
+    node = await start()
+    await insert({ next: 'one more' })
+
+    await until(async () => (await index()).status.total_indexed === 2)
+    const { parked_documents: parked, status } = await index('?parked=5')
+    expect(parked).to.have.length(1)
+    expect(parked[0]).to.include({ _id: 'odd', attempts: 1 })
+    expect(status.enrichment).to.include({ enriched: 1, parked: 1 })
+  })
+
+  it('are waited for while the model is away, which the status tells', async () => {
+    await createIndex()
+    model.failNext(...countTo(6).map(() => ({ kind: 'status', status: 500 }) as const))
+    await insert({ a: 'first' })
+
+    await until(async () => (await index()).status.error !== '')
+    const { error } = (await index()).status
+    const { body: health } = await call('GET', '/status')
+
+    await until(async () => (await index()).status.total_indexed === 1)
+    expect(error).to.match(/^the model does not answer since 20.*openai m/)
+    expect(health.message).to.match(
+      /index "meaning" of table "notes" gets no vectors on 1 of 1 shards/,
+    )
+    expect((await index()).status.error).to.equal('')
+  })
+})

@@ -1,0 +1,162 @@
+// Indexes whose vectors the store makes, over HTTP: their creation, writes that wait for vectors, queries by meaning.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { parseNodeConfig } from '../../node/config.ts'
+import { startNode, type RunningNode } from '../../node/main.ts'
+import { send } from '../contract/api-harness.ts'
+import { ProviderServer } from '../support/servers/providers/provider-server.ts'
+import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
+
+const KEY = 'sk-written-plainly'
+const NOWHERE = 'http://127.0.0.1:1'
+
+describe('a managed embeddings index', () => {
+  let dataDir: string
+  let node: RunningNode
+  let model: ProviderServer
+
+  before(async () => {
+    dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
+    model = await ProviderServer.start(openaiDouble)
+    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    const hosts = { providerHosts: new URL(model.url).host }
+    node = await startNode(parseNodeConfig({}, { ...flags, ...hosts }))
+    expect(await call('POST', '/tables/notes', {})).to.include({ status: 200 })
+  })
+
+  after(async () => {
+    await node.close()
+    await model[Symbol.asyncDispose]()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  async function call(method: string, at: string, body?: unknown) {
+    const answer = await send(node.apiUrl, {
+      method,
+      path: `/api/v1${at}`,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: answer.body === '' ? undefined : JSON.parse(answer.body) }
+  }
+
+  const embedder = (changes: object = {}): object => ({
+    provider: 'openai',
+    model: 'm',
+    url: model.url,
+    api_key: KEY,
+    ...changes,
+  })
+  const create = (name: string, config: object) =>
+    call('POST', `/tables/notes/indexes/${name}`, { type: 'embeddings', ...config })
+
+  it('asks its embedder how many numbers a vector has', async () => {
+    const created = await create('probed', { field: 'text', embedder: embedder() })
+
+    expect(created).to.deep.equal({ status: 201, body: undefined })
+    const { body } = await call('GET', '/tables/notes/indexes/probed')
+    expect(body.config).to.deep.equal({
+      name: 'probed',
+      type: 'embeddings',
+      field: 'text',
+      embedder: embedder({ api_key: '***' }),
+      dimension: 4,
+      distance_metric: 'l2_squared',
+      engine: 'usearch',
+      quantization: 'f16',
+    })
+  })
+
+  it('is created while its embedder is away, if its dimension is given', async () => {
+    const away = { provider: 'quarry', url: NOWHERE }
+
+    expect(await create('away', { field: 'a', dimension: 8, embedder: away })).to.include({
+      status: 201,
+    })
+    expect((await create('unknown', { field: 'a', embedder: away })).status).to.equal(503)
+    expect((await call('GET', '/tables/notes/indexes/unknown')).status).to.equal(404)
+  })
+
+  it('may belong to a table from its beginning', async () => {
+    const indexes = { meaning: { type: 'embeddings', template: '{{text}}', embedder: embedder() } }
+    const bad = { meaning: { type: 'embeddings', embedder: embedder({ provider: 'acme' }) } }
+
+    const created = await call('POST', '/tables/born', { indexes })
+    const refused = await call('POST', '/tables/unborn', { indexes: bad })
+
+    expect(created.status).to.equal(200)
+    expect(JSON.stringify(created.body)).to.include('"dimension":4').and.not.include(KEY)
+    expect(refused.status).to.equal(400)
+    expect(refused.body.error).to.match(/^index "meaning": embedder.provider: "acme" is unknown/)
+    expect((await call('GET', '/tables/unborn')).status).to.equal(404)
+  })
+
+  const refusals: readonly (readonly [object | (() => object), number, RegExp])[] = [
+    [{ field: 'a..b' }, 400, /field: "a..b" does not parse at character 1/],
+    [{ field: '$.items[*]' }, 400, /does not parse at character 7/],
+    [{ field: 'a', template: '{{a}}' }, 400, /field and template exclude each other/],
+    [{ template: '{{#if a}}' }, 400, /template: line 1, column 1: this block is not closed/],
+    [{ sparse: true }, 400, /no provider makes sparse vectors/],
+    [{ embedder: { provider: 'acme' } }, 400, /embedder.provider: "acme" is unknown; use one of/],
+    [{ embedder: { provider: 'anthropic', model: 'm' } }, 400, /anthropic" has no embedder/],
+    [{ embedder: { provider: 'bedrock', model: 'm' } }, 400, /model/],
+    [{ embedder: { provider: 'quarry', colour: 1 } }, 400, /"?colour"?/],
+    [{ embedder: { provider: 'quarry', url: 'ftp://a' } }, 400, /embedder.url must be a URL/],
+    [
+      { embedder: { provider: 'quarry', url: NOWHERE } },
+      503,
+      /^index "bad": quarry quarry-static-en: ./,
+    ],
+    [
+      { embedder: { provider: 'openai', model: 'm', url: 'https://169.254.169.254' } },
+      503,
+      /openai m: .*address is not allowed/,
+    ],
+    [
+      () => ({ embedder: embedder(), dimension: 5 }),
+      400,
+      /dimension is 5, and openai .* 4 numbers/,
+    ],
+    [{ embedder: { provider: 'openai', api_key: '${secret:none}' } }, 503, /\$\{secret:none\}/],
+    [{ chunker: { provider: 'acme' } }, 400, /chunker.provider: "acme" is unknown/],
+    [{ chunker: { provider: 'quarry', max_chunks: 0 } }, 400, /chunker.max_chunks must be/],
+    [{ summarizer: { provider: 'cohere', model: 'm' } }, 400, /"cohere" has no generator/],
+  ]
+  for (const [config, status, message] of refusals) {
+    it(`is refused: ${message.source}`, async () => {
+      const refused = await create('bad', typeof config === 'function' ? config() : config)
+
+      expect(refused.body?.error).to.match(message)
+      expect(refused.status).to.equal(status)
+      expect((await call('GET', '/tables/notes/indexes/bad')).status).to.equal(404)
+    })
+  }
+
+  it('is refused when the embedder refuses its key, which nobody is told', async () => {
+    model.failNext({ kind: 'echo' })
+
+    const refused = await create('bad', { embedder: embedder() })
+
+    expect(refused.status).to.equal(400)
+    expect(refused.body.error)
+      .to.match(/openai m.*status 401/)
+      .and.not.include(KEY)
+  })
+
+  it('takes no vectors from clients', async () => {
+    const inserts = { a: { text: 'tide', _embeddings: { probed: [1, 2, 3, 4] } } }
+
+    const refused = await call('POST', '/tables/notes/batch', { inserts })
+
+    expect(refused.status).to.equal(400)
+    expect(refused.body.error).to.include('_embeddings["probed"]: the store makes the vectors')
+  })
+
+  it('never shows a key in listings', async () => {
+    for (const at of ['/tables', '/tables/notes', '/tables/notes/indexes']) {
+      expect(JSON.stringify((await call('GET', at)).body)).to.not.include(KEY)
+    }
+  })
+})

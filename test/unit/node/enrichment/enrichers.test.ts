@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import { storedProgress } from '../../../../node/shard/format/enrichment-progress.ts'
+import { REFUSED_MARK } from '../../../conformance/enrichment.ts'
+import { countTo } from '../../../support/loads/load.ts'
+import { ENRICHED, EnrichedWorld } from '../../../support/worlds/enriched-world.ts'
+
+const textsOf = (count: number, prefix = 'text'): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    countTo(count).map((n) => [`k${String(n).padStart(5, '0')}`, `${prefix} ${n}`]),
+  )
+
+describe('the enricher of a shard', () => {
+  it('gives each document the artifact of its source, and embeds each text once', async () => {
+    await using world = await EnrichedWorld.open()
+
+    await world.write({ ...textsOf(500), blank: ' ' })
+    await world.settle()
+
+    const found = Object.values(await world.artifacts())
+    expect(found.filter((state) => state === 'made')).to.have.length(500)
+    expect(found.filter((state) => state === 'nothing')).to.have.length(1)
+    expect([...world.model.embedded.values()].every((count) => count === 1)).to.equal(true)
+    expect(await world.status()).to.include({ pending: 0, enriched: 501, parked: 0, progress: 1 })
+  })
+
+  it('enriches what was there before the index', async () => {
+    await using world = await EnrichedWorld.open()
+    world.led.remove(world.shard.id)
+    await world.write(textsOf(700))
+
+    await world.lead()
+    await world.settle()
+
+    expect(world.model.embedded.size).to.equal(700)
+    await world.until(async () => !(await world.status()).rebuilding)
+  })
+
+  it('embeds a changed text again, and nothing for a change of something else', async () => {
+    await using world = await EnrichedWorld.open()
+    await world.put('a', 'one')
+    await world.settle()
+
+    await world.put('a', 'one ')
+    await world.put('a', 'two')
+    await world.settle()
+
+    expect([...world.model.embedded]).to.deep.equal([
+      ['one', 1],
+      ['two', 1],
+    ])
+  })
+
+  it('makes full batches of many documents, several at once', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.callMs = 100
+
+    await world.write(textsOf(1000))
+    await world.settle()
+
+    expect(world.model.calls.length).to.be.at.most(25)
+    expect(world.model.runningMax).to.equal(4)
+  })
+
+  it('leaves nothing to do after a restart, and adds no entries while nothing is written', async () => {
+    await using world = await EnrichedWorld.open()
+    await world.write(textsOf(300))
+    await world.settle()
+    await world.pass(30_000)
+    const before = world.shard.led.appliedSequence
+    await world.pass(120_000)
+    const idle = world.shard.led.appliedSequence
+
+    await world.restart()
+    await world.pass(30_000)
+
+    expect(idle).to.equal(before)
+    expect(storedProgress(world.shard.store, ENRICHED.id)?.spans).to.deep.equal([])
+    expect(world.model.calls.reduce((sum, count) => sum + count)).to.equal(300)
+    expect(await world.status()).to.include({ rebuilding: false, pending: 0 })
+  })
+
+  it('parks what a model refuses and what cannot be read, with the reason, until it changes', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.fault = 'refuses-marked'
+
+    await world.write({ good: 'fine', bad: REFUSED_MARK, odd: 7 })
+    await world.settle()
+    const { parked, parkedDocuments } = await world.status(10)
+
+    expect(parked).to.equal(2)
+    expect(parkedDocuments.map(({ key, error }) => [key.toString(), error])).to.deep.equal([
+      ['bad', 'fake model: it refuses this text'],
+      ['odd', 'the field text is not a string'],
+    ])
+    await world.write({ bad: 'better', odd: undefined })
+    await world.settle()
+    expect(await world.status()).to.include({ parked: 0 })
+    expect(await world.artifacts()).to.deep.equal({ good: 'made', bad: 'made' })
+  })
+
+  it('tries again by itself what was parked while nobody could be reached, once the model answers', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.fault = 'unavailable'
+    await world.write({ one: 'first', two: 'second' })
+    await world.until(async () => (await world.status()).parked === 2)
+
+    world.model.fault = undefined
+    await world.until(async () => (await world.status()).parked === 0)
+
+    expect(await world.artifacts()).to.deep.equal({ one: 'made', two: 'made' })
+    expect([...world.model.embedded.values()]).to.deep.equal([1, 1])
+  })
+
+  it('does not count a document as parked that a write has given its vector', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.fault = 'unavailable'
+    await world.put('late', 'fine')
+    await world.until(async () => (await world.status()).parked === 1)
+
+    await world.writeWithVector('late', 'fine too')
+    await world.until(async () => (await world.status()).parked === 0)
+
+    expect(await world.artifacts()).to.deep.equal({ late: 'made' })
+  })
+})

@@ -1,0 +1,150 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { seededRandom } from '../../../../../../lib/random.ts'
+import { runAtOnce } from '../../../../../../lib/sliced.ts'
+import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
+import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { BuilderThread } from '../../../../../../node/index/vector/building/builder-thread.ts'
+import {
+  buildGraph,
+  type GraphBuilding,
+  type GraphJob,
+} from '../../../../../../node/index/vector/building/graph-job.ts'
+import { USEARCH } from '../../../../../../node/index/vector/graph/usearch-graph.ts'
+import { errorOf } from '../../../../../support/error-of.ts'
+import { until } from '../../../../../support/until.ts'
+import { putVectors } from '../../../../../support/worlds/vector-documents.ts'
+import { VectorWorld } from '../../../../../support/worlds/vector-world.ts'
+
+const SETTINGS: DenseIndexSettings = {
+  dimension: 8,
+  metric: 'l2_squared',
+  engine: 'usearch',
+  quantization: 'f32',
+}
+const ROWS = 500
+
+describe('a thread that makes graphs', () => {
+  let root = ''
+  const random = seededRandom(3)
+  const vectors = Array.from({ length: ROWS }, () =>
+    Float32Array.from({ length: SETTINGS.dimension }, () => random() - 0.5),
+  )
+
+  beforeEach(() => {
+    root = mkdtempSync(path.join(tmpdir(), 'quarry-graphs-'))
+    writeFileSync(path.join(root, 'vectors'), Buffer.concat(vectors.map(bytesOf)))
+  })
+  afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+  function jobOf(name: string, more: Partial<GraphJob> = {}): GraphJob {
+    const range = { center: new Float32Array(0), scale: 1 }
+    const vectorsPath = path.join(root, 'vectors')
+    const place = { vectorsPath, files: filesOf(name) }
+    return { settings: SETTINGS, range, rowCount: ROWS, base: undefined, ...place, ...more }
+  }
+
+  function filesOf(name: string) {
+    return { graph: path.join(root, name), lists: path.join(root, `${name}.lists`) }
+  }
+
+  /** Which rows their own vectors find. */
+  function rowsFound(name: string): readonly (number | undefined)[] {
+    const shape = { dimension: 8, metric: 'l2_squared', quantization: 'f32' } as const
+    const graph = USEARCH.view(shape, path.join(root, name))
+    return vectors.map((vector) => graph.search(vector, 20).rows[0])
+  }
+
+  it('makes the graph that its own thread would make', async () => {
+    const building = new BuilderThread().begin(jobOf('there'), () => undefined)
+    const here = runAtOnce(buildGraph(jobOf('here')))
+
+    const built = await outcomeOf(building)
+
+    expect(building.advance()).to.equal(false)
+    expect(built.graph.bytes).to.equal(here.graph.bytes)
+    expect(built.lists).to.deep.equal(here.lists)
+    expect(rowsFound('there')).to.deep.equal(vectors.map((_, row) => row))
+  })
+
+  it('adds rows to a copy of another graph', async () => {
+    const builder = new BuilderThread()
+    const half = ROWS / 2
+    await outcomeOf(builder.begin(jobOf('half', { rowCount: half }), () => undefined))
+    const base = { ...filesOf('half'), rowCount: half }
+
+    await outcomeOf(builder.begin(jobOf('whole', { base }), () => undefined))
+
+    expect(rowsFound('whole')).to.deep.equal(vectors.map((_, row) => row))
+    expect(rowsFound('half').filter((row) => (row ?? 0) >= half)).to.deep.equal([])
+  })
+
+  it('gives up what is cancelled, and makes the next one', async () => {
+    const builder = new BuilderThread()
+    const first = builder.begin(jobOf('first'), () => expect.fail('it is done'))
+    first.cancel()
+
+    await outcomeOf(builder.begin(jobOf('second'), () => undefined))
+
+    for (const file of Object.values(filesOf('first'))) expect(existsSync(file)).to.equal(false)
+    expect(first.outcome()).to.equal(undefined)
+  })
+
+  it('says why a graph could not be made', async () => {
+    const missing = jobOf('none', { vectorsPath: path.join(root, 'missing') })
+
+    const failure = await errorOf(() => {
+      return outcomeOf(new BuilderThread().begin(missing, () => undefined))
+    })
+
+    expect(failure).to.include({ code: 'INTERNAL' })
+    expect(String(failure)).to.include('ENOENT')
+  })
+
+  it('lets an index be searched and written meanwhile, which hears when it is done', async () => {
+    let calls = 0
+    using world = new VectorWorld({
+      settings: SETTINGS,
+      directory: path.join(root, 'index'),
+      limits: LIMITS,
+      builder: new BuilderThread(),
+      onWork: () => (calls += 1),
+    })
+    world.apply(...vectors.map((_, n) => documentOf(n)))
+    world.settle()
+    const before = world.keys(query, { limit: ROWS })
+    world.apply(documentOf(ROWS))
+    world.flush()
+    const files = readdirSync(path.join(root, 'index'))
+
+    await until(async () => calls > 0)
+    world.settle()
+    const after = world.keys(query, { limit: ROWS + 1 })
+
+    expect(files.filter((name) => name === '2.graph')).to.deep.equal([])
+    expect(before).to.have.length(ROWS)
+    expect(after).to.have.members([...before, `k${ROWS}`])
+    expect(readdirSync(path.join(root, 'index'))).to.include('2.graph')
+  })
+
+  const query = new Float32Array(SETTINGS.dimension)
+  const documentOf = (n: number) => {
+    return putVectors({ key: `k${n}`, ordinal: n, rows: [{ vector: vectors[n % ROWS] ?? query }] })
+  }
+})
+
+const LIMITS = {
+  ...defaultVectorIndexLimits,
+  mergePolicy: { ...defaultVectorIndexLimits.mergePolicy, graphRowsMin: ROWS },
+}
+
+async function outcomeOf(building: GraphBuilding) {
+  await until(async () => building.outcome() !== undefined)
+  return building.outcome() ?? expect.fail('it has an outcome')
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
+}
