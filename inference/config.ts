@@ -107,13 +107,13 @@ const WORK = {
   },
   batchTokensMax: {
     variable: 'QUARRY_INFERENCE_BATCH_TOKENS_MAX',
-    value: integer({ default: 512, min: 1, max: COUNT_MAX }),
-    help: 'the most padded tokens of a batch',
+    value: integer({ default: 16_384, min: 1, max: COUNT_MAX }),
+    help: 'the most tokens of a batch; batches have at most 512 until they take a few milliseconds only',
   },
   batchItemsMax: {
     variable: 'QUARRY_INFERENCE_BATCH_ITEMS_MAX',
-    value: integer({ default: 16, min: 1, max: 1024 }),
-    help: 'the most items of a batch',
+    value: integer({ default: 512, min: 1, max: 1024 }),
+    help: 'the most items of a batch; batches have at most 16 until they take a few milliseconds only',
   },
   keepAliveMs: {
     variable: 'QUARRY_INFERENCE_KEEP_ALIVE_MS',

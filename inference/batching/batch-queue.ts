@@ -5,33 +5,19 @@
 //
 // Invariants:
 //   B1  A batch holds items of one group, at most `itemsMax` of them. Padded to its longest item, it
-//       has at most `tokensMax` tokens. An item with more tokens than that is run alone.
+//       has at most `tokensMax` tokens; a batch of mixed lengths, which its worker runs in parts, has
+//       as many without padding. An item with more tokens than that is run alone.
 //   B2  Two waiting requests take turns: neither gets its second batch before the other's first.
 //       Small requests go first, at most `SMALL_TURNS_MAX` times in a row while a large one waits.
 //   B3  A cancelled item is never taken.
 
 import { assert } from '../../lib/assert.ts'
+import { OpenBatch } from './open-batch.ts'
+import type { BatchRule, QueuedWork } from './open-batch.ts'
 
 /** A request of few items is a person's query, which should not wait behind a bulk load. */
 const SMALL_ITEMS_MAX = 4
 const SMALL_TURNS_MAX = 8
-/** The longest item of a batch has at most this many times the tokens of the shortest. */
-const LENGTH_RATIO_MAX = 1.25
-/** Padding a short item by this many tokens costs less than another run. */
-const LENGTH_SLACK_TOKENS = 8
-
-/** The limits of one batch (B1): padded tokens of all rows together, and the number of items. */
-export interface BatchLimits {
-  readonly tokensMax: number
-  readonly itemsMax: number
-}
-
-/** One item to run. `cost` is its number of tokens. Items with equal `group` may share a batch. */
-export interface QueuedWork {
-  readonly cost: number
-  readonly group: string
-}
-
 interface WaitingRequest<Work> {
   readonly id: number
   /** Shortest first once sorted, so that the longest is popped. */
@@ -104,18 +90,18 @@ export class BatchQueue<Work extends QueuedWork> {
   }
 
   /** Removes and returns the next batch. The batch is empty only when nothing waits. */
-  take(limits: BatchLimits): Work[] {
+  take(rule: BatchRule): Work[] {
     const leader = this.#nextLeader()
     if (leader === undefined) return []
     const first = this.#popLongest(leader)
     assert(first !== undefined, 'a waiting request has an item')
-    const batch = [first]
+    const batch = new OpenBatch(first, rule)
     for (const request of [leader, ...this.#small.values(), ...this.#large.values()]) {
-      if (batch.length >= this.#roomFor(first, limits)) break
-      this.#fill(batch, request, limits)
+      if (batch.isFull) break
+      this.#fill(batch, request)
     }
     this.#rotate(leader)
-    return batch
+    return batch.works
   }
 
   /** Removes and returns all waiting items, because the queue's model can no longer run them. */
@@ -160,27 +146,15 @@ export class BatchQueue<Work extends QueuedWork> {
     this.#cost -= work.cost
   }
 
-  #roomFor(longest: Work, { tokensMax, itemsMax }: BatchLimits): number {
-    return Math.max(1, Math.min(itemsMax, Math.floor(tokensMax / Math.max(1, longest.cost))))
-  }
-
-  /**
-   * Adds items of this request that are at most as long as the batch's longest, and nearly as long.
-   */
-  #fill(batch: Work[], request: WaitingRequest<Work>, limits: BatchLimits): void {
-    const [longest] = batch
-    if (longest === undefined) return
+  /** Adds items of this request, the longest first. */
+  #fill(batch: OpenBatch<Work>, request: WaitingRequest<Work>): void {
     sortByCost(request)
     const { works } = request
-    const room = this.#roomFor(longest, limits)
-    let index = firstAbove(works, longest.cost) - 1
-    while (index >= 0 && batch.length < room) {
+    let index = firstAbove(works, batch.costMax) - 1
+    while (index >= 0 && !batch.isFull) {
       const work = works[index]
-      if (work === undefined || !isNearlyAsLong(work.cost, longest.cost)) return
-      if (!this.#cancelled.has(work) && work.group === longest.group) {
-        this.#removeAt(works, index)
-        batch.push(work)
-      }
+      if (work === undefined || !batch.isLongEnough(work)) return
+      if (!this.#cancelled.has(work) && batch.add(work)) this.#removeAt(works, index)
       index -= 1
     }
   }
@@ -199,11 +173,6 @@ export class BatchQueue<Work extends QueuedWork> {
     this.#small.delete(id)
     this.#large.delete(id)
   }
-}
-
-/** Whether padding an item to the longest costs less than a run of its own. Both are in tokens. */
-export function isNearlyAsLong(length: number, longest: number): boolean {
-  return (length + LENGTH_SLACK_TOKENS) * LENGTH_RATIO_MAX >= longest
 }
 
 function sortByCost(request: WaitingRequest<QueuedWork>): void {

@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import type { ErrorCode } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { BatchLimits } from '../batching/batch-queue.ts'
+import type { BatchRule } from '../batching/open-batch.ts'
 import { WorkerHangsError } from '../runtime/worker-errors.ts'
 import type { ModelWorker } from '../runtime/model-worker.ts'
 import type { FleetModel, FleetWork } from './fleet-model.ts'
@@ -29,7 +29,6 @@ export interface BatchObserver {
 export interface BatchDispatcherOptions {
   readonly workers: readonly ModelWorker[]
   readonly models: ReadonlyMap<unknown, FleetModel>
-  readonly batchLimits: BatchLimits
   readonly clock: Clock
   readonly log: Log
   readonly observer: BatchObserver
@@ -61,9 +60,9 @@ export class BatchDispatcher {
     const model = this.#nextModel(index)
     if (model === undefined) return
     this.#servedInTurn.set(model.id, ++this.#turn)
-    const { observer, batchLimits } = this.#options
+    const { observer } = this.#options
     const oldestMs = model.queue.oldestMs()
-    const batch = model.queue.take(limitsFor(model, batchLimits))
+    const batch = model.queue.take(ruleFor(model))
     if (batch.length === 0) return
     observer.waited(this.#nowMs() - (oldestMs ?? this.#nowMs()))
     this.#running.add(index)
@@ -110,6 +109,8 @@ export class BatchDispatcher {
       model.succeed()
     } finally {
       const runMs = this.#nowMs() - startMs
+      const tokens = batch.reduce((sum, { cost }) => sum + cost, 0)
+      model.batches.observe({ tokens, items: batch.length }, runMs)
       this.#options.observer.batch(model.spec, { items: batch.length, runMs })
     }
   }
@@ -148,10 +149,10 @@ export class BatchDispatcher {
 }
 
 /** A graph with a fixed length pads every row to it, so that few rows fill a batch. */
-function limitsFor({ info }: FleetModel, limits: BatchLimits): BatchLimits {
-  if (info?.rowTokens === undefined) return limits
-  const rowsMax = Math.max(1, Math.floor(limits.tokensMax / info.rowTokens))
-  return { ...limits, itemsMax: Math.min(limits.itemsMax, rowsMax) }
+function ruleFor({ info, batches: { rule } }: FleetModel): BatchRule {
+  if (info?.rowTokens === undefined) return rule
+  const rowsMax = Math.max(1, Math.floor(rule.tokensMax / info.rowTokens))
+  return { ...rule, itemsMax: Math.min(rule.itemsMax, rowsMax) }
 }
 
 const CODES_OF_INPUT: ReadonlySet<ErrorCode> = new Set(['INFERENCE_FAILED', 'DEADLINE_EXCEEDED'])

@@ -1,7 +1,8 @@
 // The fleet's state of one model: its waiting work, its replicas in workers, and its failures.
 
 import { BatchQueue } from '../batching/batch-queue.ts'
-import type { QueuedWork } from '../batching/batch-queue.ts'
+import type { BatchLimits, QueuedWork } from '../batching/open-batch.ts'
+import { BatchSizer } from '../batching/batch-sizer.ts'
 import type { ServiceError } from '../../lib/errors.ts'
 import { WorkerEndedError, WorkerHangsError } from '../runtime/worker-errors.ts'
 import type { ModelSpec } from '../models/model-spec.ts'
@@ -83,6 +84,7 @@ export class FleetModel {
   readonly id: number
   readonly spec: ModelSpec
   readonly queue = new BatchQueue<FleetWork>()
+  readonly batches: BatchSizer
   readonly streams = new Set<WaitingStream>()
   /** The replicas by the index of their worker. */
   readonly replicas = new Map<number, Replica>()
@@ -104,8 +106,16 @@ export class FleetModel {
   #lostWorkers = 0
   #lastLoss: WorkerEndedError | undefined
 
-  constructor(id: number, spec: ModelSpec, keepAliveMs: number) {
+  constructor(
+    id: number,
+    spec: ModelSpec,
+    {
+      keepAliveMs,
+      batchLimits,
+    }: { readonly keepAliveMs: number; readonly batchLimits: BatchLimits },
+  ) {
     this.id = id
+    this.batches = new BatchSizer(batchLimits)
     this.spec = spec
     this.keepAliveMs = keepAliveMs
   }
@@ -200,8 +210,9 @@ export class FleetModel {
   }
 
   /** Whether more work than one batch has been waiting for BACKLOG_MS. */
-  hasBacklog(tokensMax: number, itemsMax: number, nowMs: number): boolean {
+  hasBacklog(nowMs: number): boolean {
     const { cost, size } = this.queue
+    const { tokensMax, itemsMax } = this.batches.rule
     if (cost <= tokensMax && size <= itemsMax) {
       this.#backlogSinceMs = undefined
       return false

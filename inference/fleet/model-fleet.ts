@@ -13,7 +13,7 @@ import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { BatchLimits } from '../batching/batch-queue.ts'
+import type { BatchLimits } from '../batching/open-batch.ts'
 import type { StartedRun } from '../batching/shared-results.ts'
 import type { ModelWorker, WorkerListener } from '../runtime/model-worker.ts'
 import { BatchDispatcher } from './batch-dispatcher.ts'
@@ -39,6 +39,7 @@ export interface FleetObserver extends BatchObserver, LoadObserver {
 export interface FleetOptions {
   readonly openWorker: (listener: WorkerListener) => ModelWorker
   readonly workerCount: number
+  /** The most that a batch of any model may have. */
   readonly batchLimits: BatchLimits
   readonly memoryLimits: MemoryLimits
   readonly threadSettings: ThreadSettings
@@ -90,7 +91,7 @@ export class ModelFleet implements AsyncDisposable {
 
   constructor(options: FleetOptions) {
     this.#options = options
-    const { workerCount, batchLimits, clock, log, observer } = options
+    const { workerCount, clock, log, observer } = options
     const onChange = (): void => this.#pump()
     this.#workers = Array.from({ length: workerCount }, (_, index) =>
       options.openWorker({ onUp: onChange, onDown: () => this.#onDown(index) }),
@@ -98,7 +99,6 @@ export class ModelFleet implements AsyncDisposable {
     const shared = {
       workers: this.#workers,
       models: this.#models,
-      batchLimits,
       clock,
       log,
       onChange,
@@ -231,7 +231,7 @@ export class ModelFleet implements AsyncDisposable {
   #modelOf(spec: ModelSpec, request?: FleetRequest): FleetModel {
     let model = this.#models.get(spec)
     if (model === undefined) {
-      model = new FleetModel(this.#nextModel++, spec, this.#options.keepAliveMs)
+      model = new FleetModel(this.#nextModel++, spec, this.#options)
       this.#models.set(spec, model)
     }
     if (request !== undefined) {

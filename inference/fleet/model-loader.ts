@@ -4,7 +4,6 @@ import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError, messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import type { BatchLimits } from '../batching/batch-queue.ts'
 import { WorkerEndedError } from '../runtime/worker-errors.ts'
 import type { ModelWorker } from '../runtime/model-worker.ts'
 import type { FleetModel, ModelInfo, Replica } from './fleet-model.ts'
@@ -26,7 +25,6 @@ export interface LoaderOptions {
   readonly workers: readonly ModelWorker[]
   /** All models that were ever requested. The loader reads and changes their replicas. */
   readonly models: ReadonlyMap<ModelSpec, FleetModel>
-  readonly batchLimits: BatchLimits
   readonly memoryLimits: MemoryLimits
   readonly threadSettings: ThreadSettings
   readonly clock: Clock
@@ -106,10 +104,9 @@ export class ModelLoader {
 
   /** Loads a model into another worker if its workers cannot keep up with its work. */
   addReplica(model: FleetModel): void {
-    const { batchLimits, clock, threadSettings } = this.#options
-    const { tokensMax, itemsMax } = batchLimits
+    const { clock, threadSettings } = this.#options
     if (!mayHaveReplicas(model.spec, threadSettings)) return
-    if (model.isQuiescing || !model.hasBacklog(tokensMax, itemsMax, clock.monotonicMs())) return
+    if (model.isQuiescing || !model.hasBacklog(clock.monotonicMs())) return
     if (model.replicas.values().some(({ state }) => state !== 'ready')) return
     const worker = decideReplica(model.placed(), this.#situation())
     if (worker !== undefined) void this.#load(model, worker)

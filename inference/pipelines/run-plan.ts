@@ -1,7 +1,7 @@
 // Plans which rows run together, once their lengths are known. A batch arrives with estimated lengths,
 // which may be wrong by a large factor: four characters are one token of English or four of Chinese.
 
-import { isNearlyAsLong } from '../batching/batch-queue.ts'
+import { isNearlyAsLong } from '../batching/open-batch.ts'
 import type { FixedShape } from '../runtime/graph-feeds.ts'
 
 /** The most tokens of one run, padding included. Work can be aborted only between two runs. */

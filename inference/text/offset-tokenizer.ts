@@ -8,6 +8,7 @@ import type { AlignedText, TextStage } from './stages/aligned-text.ts'
 import { buildNormalizer } from './stages/normalizers.ts'
 import { buildPreTokenizer } from './stages/pre-tokenizers.ts'
 import type { PreTokenizer } from './stages/pre-tokenizers.ts'
+import { PieceCache } from './piece-cache.ts'
 import { locateTokens, spanInOriginal, trimSpan } from './token-offsets.ts'
 import type { PieceRules, Span } from './token-offsets.ts'
 import type { AddedTokenRecord, TokenizerFile } from './tokenizer-file.ts'
@@ -45,6 +46,11 @@ export class OffsetTokenizer {
   readonly #verbatim: AddedTokenSplitter
   readonly #normalized: AddedTokenSplitter
   readonly #fallsBackToBytes: boolean
+  readonly #pieces = new PieceCache()
+  readonly #encode = (piece: string): readonly number[] => {
+    const found = this.#library.model.encode([piece])
+    return this.#group(found).flatMap((group) => this.#idsOfGroup(found, group))
+  }
 
   constructor(library: TokenizerLibrary, file: TokenizerFile) {
     const { tokenizer, model, modelType, addedTokens } = file
@@ -109,16 +115,24 @@ export class OffsetTokenizer {
   }
 
   #appendPiece(piece: AlignedText, original: string, tokens: Tokens): void {
+    if (piece.places === undefined) {
+      for (const id of this.#pieces.idsOf(piece.text, this.#encode)) tokens.ids.push(id)
+      return
+    }
     const found = this.#library.model.encode([piece.text])
-    const located = piece.places && locateTokens(piece.text, found, this.#rules)
-    for (const { from, to, isUnknown } of this.#group(found)) {
-      const ids = isUnknown ? this.#idsOfUnknown(found.slice(from, to)) : [this.#idOf(found[from])]
+    const located = locateTokens(piece.text, found, this.#rules)
+    for (const group of this.#group(found)) {
+      const { from, to } = group
+      const ids = this.#idsOfGroup(found, group)
       for (const id of ids) tokens.ids.push(id)
-      if (located === undefined) continue
       const start = located[from]?.start ?? 0
       const span = spanInOriginal(piece, original, { start, end: located[to - 1]?.end ?? start })
       for (let index = 0; index < ids.length; index += 1) tokens.spans.push(span)
     }
+  }
+
+  #idsOfGroup(tokens: readonly string[], { from, to, isUnknown }: TokenGroup): readonly number[] {
+    return isUnknown ? this.#idsOfUnknown(tokens.slice(from, to)) : [this.#idOf(tokens[from])]
   }
 
   /** Joins neighbouring unknown tokens of a piece where the model fuses them. */

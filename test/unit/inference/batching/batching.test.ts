@@ -2,7 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { array, assert as check, constantFrom, integer, property, record } from 'fast-check'
 import { BatchQueue } from '../../../../inference/batching/batch-queue.ts'
-import type { QueuedWork } from '../../../../inference/batching/batch-queue.ts'
+import type { BatchRule, QueuedWork } from '../../../../inference/batching/open-batch.ts'
+import { BatchSizer } from '../../../../inference/batching/batch-sizer.ts'
 import { RequestGate } from '../../../../inference/batching/request-gate.ts'
 import { ResultCache } from '../../../../inference/batching/result-cache.ts'
 import {
@@ -19,6 +20,16 @@ interface Work extends QueuedWork {
 
 const LIMITS = { tokensMax: 1024, itemsMax: 16 }
 
+/** Requests with items of any length. */
+const anyWorks = array(
+  record({
+    request: integer({ min: 1, max: 6 }),
+    cost: integer({ min: 1, max: 1500 }),
+    group: constantFrom('text', 'image'),
+  }),
+  { maxLength: 80 },
+)
+
 function work(request: number, cost: number, group = 'text'): Work {
   return { request, cost, group }
 }
@@ -29,7 +40,7 @@ function filled(works: readonly Work[]): BatchQueue<Work> {
   return queue
 }
 
-function drained(queue: BatchQueue<Work>, limits = LIMITS): Work[][] {
+function drained(queue: BatchQueue<Work>, limits: BatchRule = LIMITS): Work[][] {
   const batches: Work[][] = []
   for (;;) {
     const batch = queue.take(limits)
@@ -40,16 +51,8 @@ function drained(queue: BatchQueue<Work>, limits = LIMITS): Work[][] {
 
 describe('BatchQueue', () => {
   it('keeps every batch within tokens, items, group and nearly one length (B1)', () => {
-    const works = array(
-      record({
-        request: integer({ min: 1, max: 6 }),
-        cost: integer({ min: 1, max: 1500 }),
-        group: constantFrom('text', 'image'),
-      }),
-      { maxLength: 80 },
-    )
     check(
-      property(works, (all) => {
+      property(anyWorks, (all) => {
         const batches = drained(filled(all))
 
         expect(batches.flat()).to.have.members(all)
@@ -60,6 +63,28 @@ describe('BatchQueue', () => {
           if (batch.length > 1) expect(most * batch.length).to.be.at.most(LIMITS.tokensMax)
           expect(least).to.be.at.least(most / 1.25 - 8)
           expect(new Set(batch.map(({ group }) => group)).size).to.equal(1)
+        }
+      }),
+    )
+  })
+
+  it('keeps a batch of mixed lengths within tokens, items and group, and fills it (B1)', () => {
+    check(
+      property(anyWorks, (all) => {
+        const batches = drained(filled(all), { ...LIMITS, isMixed: true })
+
+        expect(batches.flat()).to.have.members(all)
+        for (const [at, batch] of batches.entries()) {
+          const tokens = batch.reduce((sum, { cost }) => sum + cost, 0)
+          expect(batch.length).to.be.at.most(LIMITS.itemsMax)
+          if (batch.length > 1) expect(tokens).to.be.at.most(LIMITS.tokensMax)
+          expect(new Set(batch.map(({ group }) => group)).size).to.equal(1)
+          // What came later would have been taken if there had been room.
+          const later = batches.slice(at + 1).flat()
+          const fitting = later.filter(
+            ({ cost, group }) => group === batch[0]!.group && tokens + cost <= LIMITS.tokensMax,
+          )
+          if (fitting.length > 0) expect(batch.length).to.equal(LIMITS.itemsMax)
         }
       }),
     )
@@ -132,6 +157,54 @@ describe('BatchQueue', () => {
 
     expect(queue.drain()).to.have.members(works)
     expect([queue.size, queue.cost, queue.take(LIMITS)]).to.deep.equal([0, 0, []])
+  })
+})
+
+describe('BatchSizer', () => {
+  const most = { tokensMax: 4096, itemsMax: 512 }
+  const full = (sizer: BatchSizer) => {
+    const { tokensMax, itemsMax } = sizer.rule
+    return { tokens: tokensMax, items: itemsMax }
+  }
+
+  it('begins small, and grows to the most while full batches take a short time (BZ1)', () => {
+    const sizer = new BatchSizer(most)
+    const sizes: number[] = []
+    for (let batch = 0; batch < 8; batch += 1) {
+      sizes.push(sizer.rule.tokensMax)
+      sizer.observe(full(sizer), 3)
+    }
+
+    expect(sizes).to.deep.equal([512, 1024, 2048, 4096, 4096, 4096, 4096, 4096])
+    expect(sizer.rule).to.deep.equal({ ...most, isMixed: true })
+  })
+
+  it('stays small for a model that needs its time, and for batches that were not full', () => {
+    const [slow, idle] = [new BatchSizer(most), new BatchSizer(most)]
+    slow.observe(full(slow), 30)
+    slow.observe(full(slow), 10)
+    idle.observe({ tokens: 20, items: 1 }, 1)
+
+    for (const { rule } of [slow, idle]) {
+      expect(rule).to.deep.equal({ tokensMax: 512, itemsMax: 16, isMixed: false })
+    }
+  })
+
+  it('becomes smaller when a batch took too long, down to the first size (BZ2)', () => {
+    const sizer = new BatchSizer(most)
+    for (const ms of [1, 1]) sizer.observe(full(sizer), ms)
+    sizer.observe({ tokens: 20, items: 1 }, 26)
+    expect(sizer.rule.tokensMax).to.equal(1024)
+    for (const ms of [26, 26, 26]) sizer.observe(full(sizer), ms)
+
+    expect(sizer.rule.tokensMax).to.equal(512)
+  })
+
+  it('never begins above the most (BZ1)', () => {
+    expect(new BatchSizer({ tokensMax: 100, itemsMax: 3 }).rule).to.include({
+      tokensMax: 100,
+      itemsMax: 3,
+    })
   })
 })
 

@@ -15,7 +15,10 @@ describe('a model whose workers end', () => {
     await writeTinyEmbedder(path.join(root, 'embedders/m'))
     const spec = must((await scanModels(root, silentLog)).find('embedder', 'm'), 'the model')
     await rm(root, { recursive: true })
-    const model = new FleetModel(1, spec, 0)
+    const model = new FleetModel(1, spec, {
+      keepAliveMs: 0,
+      batchLimits: { tokensMax: 1, itemsMax: 1 },
+    })
     const first = new WorkerEndedError('SIGKILL')
 
     expect([model.loseWorker(first), model.loseWorker(first)]).to.deep.equal([false, false])
