@@ -160,12 +160,12 @@ describe('BatchQueue', () => {
   })
 })
 
+function full({ rule: { tokensMax, itemsMax } }: BatchSizer): { tokens: number; items: number } {
+  return { tokens: tokensMax, items: itemsMax }
+}
+
 describe('BatchSizer', () => {
   const most = { tokensMax: 4096, itemsMax: 512 }
-  const full = (sizer: BatchSizer) => {
-    const { tokensMax, itemsMax } = sizer.rule
-    return { tokens: tokensMax, items: itemsMax }
-  }
 
   it('begins small, and grows to the most while full batches take a short time (BZ1)', () => {
     const sizer = new BatchSizer(most)
