@@ -5,7 +5,7 @@ import { batchPath, call, createIndexedTable, tablePath } from '../documents/qua
 import type { QuarryServer } from '../documents/quarry-server.ts'
 
 const INDEX = 'meaning'
-const POLL_MS = 5
+const POLL_MS = 20
 const DOCUMENTS_PER_BATCH = 500
 const WRITERS = 4
 

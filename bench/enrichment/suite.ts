@@ -1,12 +1,12 @@
 import { InferenceWorld } from '../inference/inference-server.ts'
 import type { Bench, Suite, SuiteEntry } from '../suite.ts'
 import { backfill } from './backfill.ts'
-import { enrichedIngest } from './ingest.ts'
+import { ingestOfArticles, ingestOfSentences } from './ingest.ts'
 
 export const enrichmentSuite: SuiteEntry = {
   packages: ['usearch', 'onnxruntime-node'],
   takesDocuments: true,
-  rowNames: ['ingest', 'backfill'],
+  rowNames: ['sentences', 'articles', 'backfill'],
   build: buildEnrichmentSuite,
 }
 
@@ -14,7 +14,8 @@ function buildEnrichmentSuite(bench: Bench): Suite {
   const world = new InferenceWorld(bench)
   return {
     rows: {
-      ingest: () => enrichedIngest(bench, world),
+      sentences: () => ingestOfSentences(bench, world),
+      articles: () => ingestOfArticles(bench, world),
       backfill: () => backfill(bench, world),
     },
     [Symbol.asyncDispose]: () => Promise.resolve(), // every row ends its own processes
