@@ -6,26 +6,22 @@
 //   row: start, end, then the dense vector, or the count of terms, the terms and their weights
 
 import { assert, unreachable } from '../../lib/assert.ts'
-import { ServiceError } from '../../lib/errors.ts'
+import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
+import {
+  corrupt,
+  HEAD_BYTES,
+  NUMBER_BYTES,
+  readDenseRows,
+  readSparseRows,
+  ROW_HEAD_BYTES,
+  RowReader,
+  type ArtifactRow,
+  type SparseRow,
+} from './artifact-rows.ts'
 import { decodeTexts, encodeTexts, FLAG_TEXTS, type ArtifactTexts } from './artifact-texts.ts'
 
+export type { ArtifactRow, SparseRow } from './artifact-rows.ts'
 export type { ArtifactTexts } from './artifact-texts.ts'
-
-/** A dense vector, and the part of the source text it stands for. */
-export interface ArtifactRow {
-  /** UTF-16 offsets of the chunk in the source text; 0 and 0: the whole. */
-  readonly start: number
-  readonly end: number
-  readonly vector: Float32Array
-}
-
-/** A sparse vector: `weights[i]` belongs to `terms[i]`. The terms ascend. */
-export interface SparseRow {
-  readonly start: number
-  readonly end: number
-  readonly terms: Uint32Array
-  readonly weights: Float32Array
-}
 
 /** What all kinds of artifacts have. */
 export interface ArtifactHead {
@@ -63,9 +59,6 @@ const SOURCE_HASH_BYTES = 16
 const FORMAT = 1
 const CODE_BY_KIND: Record<ArtifactKind, number> = { dense: 1, sparse: 2, parked: 3 }
 const KINDS: readonly ArtifactKind[] = ['dense', 'sparse', 'parked']
-const HEAD_BYTES = 40
-const ROW_HEAD_BYTES = 8
-const NUMBER_BYTES = 4
 const ORDINAL_AT = 4
 const DIMENSION_AT = 8
 const ROWS_AT = 12
@@ -96,15 +89,20 @@ export function encodeArtifact(artifact: Artifact): Buffer {
  * they are aligned there, else copies.
  */
 export function decodeArtifact(bytes: Uint8Array): Artifact {
-  return decode(bytes, decodeTexts)
+  return runAtOnce(decode(bytes, decodeTexts))
 }
 
 /** As `decodeArtifact`, without a look at the texts, which may be longer than the rows. */
 export function decodeArtifactRows(bytes: Uint8Array): Artifact {
+  return runAtOnce(decodeArtifactRowsInSteps(bytes))
+}
+
+/** The same in steps: an artifact may have thousands of rows. */
+export function decodeArtifactRowsInSteps(bytes: Uint8Array): Sliced<Artifact> {
   return decode(bytes, () => undefined)
 }
 
-function decode(bytes: Uint8Array, readTexts: typeof decodeTexts): Artifact {
+function* decode(bytes: Uint8Array, readTexts: typeof decodeTexts): Sliced<Artifact> {
   const view = checkHead(bytes)
   const kind = kindOf(bytes)
   const textsBytes = view.getUint32(TEXTS_AT, true)
@@ -116,18 +114,17 @@ function decode(bytes: Uint8Array, readTexts: typeof decodeTexts): Artifact {
     sourceHash: hashOf(bytes),
     ...(texts === undefined ? {} : { texts }),
   }
-  const attempts = view.getUint32(ATTEMPTS_AT, true)
   const reader = new RowReader(bytes, view, rowsEnd)
   switch (kind) {
     case 'dense':
-      return { ...head, kind, ...readDense(reader, view, attempts) }
+      return { ...head, kind, ...(yield* readDense(reader, view)) }
     case 'sparse':
-      return { ...head, kind, rows: readSparse(reader, view, attempts) }
+      return { ...head, kind, rows: yield* readSparse(reader, view) }
     case 'parked':
       if (rowsEnd !== HEAD_BYTES || rowCountOf(view) !== 0 || dimensionOf(view) !== 0) {
         throw corrupt('a parked one has rows')
       }
-      return { ...head, kind, attempts }
+      return { ...head, kind, attempts: attemptsOf(view) }
     default:
       return unreachable(kind)
   }
@@ -250,95 +247,26 @@ function dimensionOf(view: DataView): number {
   return view.getUint32(DIMENSION_AT, true)
 }
 
+function attemptsOf(view: DataView): number {
+  return view.getUint32(ATTEMPTS_AT, true)
+}
+
 function rowCountOf(view: DataView): number {
   return view.getUint32(ROWS_AT, true)
 }
 
-function readDense(
+function* readDense(
   reader: RowReader,
   view: DataView,
-  attempts: number,
-): Pick<DenseArtifact, 'dimension' | 'rows'> {
+): Sliced<Pick<DenseArtifact, 'dimension' | 'rows'>> {
   const dimension = dimensionOf(view)
-  const count = rowCountOf(view)
   if (dimension === 0) throw corrupt('a dense one has no dimension')
-  if (attempts !== 0) throw corrupt('a dense one counts attempts')
-  reader.expect(count * (ROW_HEAD_BYTES + dimension * NUMBER_BYTES))
-  const rows: ArtifactRow[] = []
-  for (let row = 0; row < count; row++) {
-    rows.push({ ...reader.span(), vector: reader.floats(dimension) })
-  }
-  return { dimension, rows }
+  if (attemptsOf(view) !== 0) throw corrupt('a dense one counts attempts')
+  return { dimension, rows: yield* readDenseRows(reader, { dimension, count: rowCountOf(view) }) }
 }
 
-function readSparse(reader: RowReader, view: DataView, attempts: number): readonly SparseRow[] {
+function* readSparse(reader: RowReader, view: DataView): Sliced<readonly SparseRow[]> {
   if (dimensionOf(view) !== 0) throw corrupt('a sparse one has a dimension')
-  if (attempts !== 0) throw corrupt('a sparse one counts attempts')
-  const rows: SparseRow[] = []
-  const count = rowCountOf(view)
-  for (let row = 0; row < count; row++) {
-    const span = reader.span()
-    const termCount = reader.u32()
-    rows.push({ ...span, terms: reader.words(termCount), weights: reader.floats(termCount) })
-  }
-  reader.expect(0)
-  return rows
-}
-
-/** Walks the rows; running past their end is CORRUPTION. */
-class RowReader {
-  readonly #bytes: Uint8Array
-  readonly #view: DataView
-  readonly #end: number
-  #at = HEAD_BYTES
-
-  constructor(bytes: Uint8Array, view: DataView, end: number) {
-    this.#bytes = bytes
-    this.#view = view
-    this.#end = end
-  }
-
-  /** Checks how many bytes of rows are left. */
-  expect(left: number): void {
-    if (this.#end - this.#at !== left) throw corrupt('its rows have another length')
-  }
-
-  u32(): number {
-    return this.#view.getUint32(this.#advance(NUMBER_BYTES), true)
-  }
-
-  span(): { readonly start: number; readonly end: number } {
-    const start = this.u32()
-    const end = this.u32()
-    if (start > end) throw corrupt('a row ends before it starts')
-    return { start, end }
-  }
-
-  floats(count: number): Float32Array {
-    const { buffer, byteOffset } = this.#numbers(count)
-    return new Float32Array(buffer, byteOffset, count)
-  }
-
-  words(count: number): Uint32Array {
-    const { buffer, byteOffset } = this.#numbers(count)
-    return new Uint32Array(buffer, byteOffset, count)
-  }
-
-  /** The bytes of so many numbers, where numbers may lie. */
-  #numbers(count: number): Uint8Array {
-    const from = this.#advance(count * NUMBER_BYTES)
-    const bytes = this.#bytes.subarray(from, this.#at)
-    return bytes.byteOffset % NUMBER_BYTES === 0 ? bytes : Uint8Array.from(bytes)
-  }
-
-  #advance(count: number): number {
-    const from = this.#at
-    if (from + count > this.#end) throw corrupt('its rows are cut short')
-    this.#at += count
-    return from
-  }
-}
-
-function corrupt(problem: string): ServiceError {
-  return new ServiceError('CORRUPTION', `artifact: ${problem}`)
+  if (attemptsOf(view) !== 0) throw corrupt('a sparse one counts attempts')
+  return yield* readSparseRows(reader, rowCountOf(view))
 }

@@ -18,7 +18,7 @@ export function* sparseDocumentOf(
   settings: SparseIndexSettings,
 ): Sliced<ReadChange<SparseDocument>> {
   if (bytes === undefined) return { kind: 'none' }
-  const artifact = readArtifact(bytes)
+  const artifact = yield* readArtifact(bytes)
   if (artifact === undefined) return { kind: 'unfit' }
   if (artifact.kind !== 'sparse') return { kind: artifact.kind === 'dense' ? 'unfit' : 'none' }
   // It was made for a document that has been deleted since.

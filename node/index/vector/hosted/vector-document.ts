@@ -1,6 +1,10 @@
 import { isServiceError } from '../../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import { decodeArtifactRows, type Artifact, type ArtifactRow } from '../../../embedding/artifact.ts'
+import {
+  decodeArtifactRowsInSteps,
+  type Artifact,
+  type ArtifactRow,
+} from '../../../embedding/artifact.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { DocumentChange } from '../../host/document-batch.ts'
 import type { VectorDocument } from '../engine/vector-tail.ts'
@@ -25,7 +29,7 @@ export function* vectorDocumentOf(
   { dimension, metric }: DenseIndexSettings,
 ): Sliced<ReadChange<VectorDocument>> {
   if (bytes === undefined) return { kind: 'none' }
-  const artifact = readArtifact(bytes)
+  const artifact = yield* readArtifact(bytes)
   if (artifact === undefined) return { kind: 'unfit' }
   if (artifact.kind !== 'dense' || artifact.rows.length === 0) return { kind: 'none' }
   // It was made for a document that has been deleted since.
@@ -52,9 +56,9 @@ export function* vectorDocumentOf(
 }
 
 /** Undefined for bytes that are not an artifact. The index itself is not damaged: building it again would not help. */
-export function readArtifact(bytes: Uint8Array): Artifact | undefined {
+export function* readArtifact(bytes: Uint8Array): Sliced<Artifact | undefined> {
   try {
-    return decodeArtifactRows(bytes)
+    return yield* decodeArtifactRowsInSteps(bytes)
   } catch (error) {
     if (isServiceError(error)) return undefined
     throw error
