@@ -27,6 +27,7 @@ export const SMALL_SPARSE_LIMITS: VectorIndexLimits = {
   tailRowsMax: 2000,
   mergePolicy: {
     graphRowsMin: 1,
+    settledGraphRowsMin: 1,
     flatCountMax: 2,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,

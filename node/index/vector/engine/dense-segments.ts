@@ -142,7 +142,8 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
     const { memory } = this.#with
     let vectors: FileVectors | undefined
     try {
-      vectors = new FileVectors({ path: this.path(name), name, memory }, shape)
+      const hasGraph = built !== undefined
+      vectors = new FileVectors({ path: this.path(name), name, memory, hasGraph }, shape)
       const graph = built && this.#viewGraph(id, table, built.graph)
       return new VectorSegment({ id, table, vectors, graph, lists: built?.lists })
     } catch (error) {

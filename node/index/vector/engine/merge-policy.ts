@@ -22,6 +22,8 @@ export interface SegmentSize {
 export interface MergePolicy {
   /** Segments with fewer rows together get no graph. */
   readonly graphRowsMin: number
+  /** The same while nothing is written: each search compares with all of them. */
+  readonly settledGraphRowsMin: number
   /** As many segments without a graph are merged, however few rows they have. */
   readonly flatCountMax: number
   /** The most rows of a graph. */
@@ -52,7 +54,7 @@ export function chooseMerge(
   return (
     chooseWasteful(segments, policy) ??
     chooseExtension(segments, policy, isSettled) ??
-    chooseFlat(segments, policy)
+    chooseFlat(segments, policy, isSettled)
   )
 }
 
@@ -90,10 +92,11 @@ function chooseExtension(
 
 function chooseFlat(
   segments: readonly SegmentSize[],
-  { graphRowsMin, flatCountMax, rowsMax }: MergePolicy,
+  { graphRowsMin, settledGraphRowsMin, flatCountMax, rowsMax }: MergePolicy,
+  isSettled: boolean,
 ): MergeChoice | undefined {
   const flat = segments.filter(({ hasGraph }) => !hasGraph)
-  const hasGraph = rowsOf(flat) >= graphRowsMin
+  const hasGraph = rowsOf(flat) >= (isSettled ? settledGraphRowsMin : graphRowsMin)
   if (flat.length === 0 || (flat.length < flatCountMax && !hasGraph)) return undefined
   const chosen = within(flat.toSorted(bySize), rowsMax)
   const merged = chosen.length > 0 ? chosen : [must(flat[0], 'a segment')]

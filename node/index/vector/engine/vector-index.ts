@@ -50,6 +50,7 @@ export const defaultVectorIndexLimits: VectorIndexLimits = {
   tailRowsMax: 2048,
   mergePolicy: {
     graphRowsMin: 4096,
+    settledGraphRowsMin: 1024,
     flatCountMax: 8,
     rowsMax: 500_000,
     deletedRatioMax: 0.2,

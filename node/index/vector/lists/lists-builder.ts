@@ -67,9 +67,9 @@ export function* buildLists(plan: ListsPlan, write: WriteBytes): Sliced<void> {
   }
 }
 
-/** About as many lists as rows in each: a search looks at all centers, and at some lists. */
+/** A search looks at all centers, and at some lists. More lists have less in them that is not near. */
 function listCountOf(rowCount: number): number {
-  return Math.max(1, Math.min(LISTS_MAX, Math.round(Math.sqrt(rowCount))))
+  return Math.min(rowCount, LISTS_MAX, Math.round(2 * Math.sqrt(rowCount)))
 }
 
 function keptOf({ former, source }: ListsPlan): FormerLists | undefined {

@@ -20,6 +20,8 @@ import type { VectorMemory } from '../files/vector-memory.ts'
 
 /** Rows whose codes are read together, where they are not in memory. */
 export const ROWS_READ = 512
+/** The rest is for vectors without a graph, with all of which a search compares. */
+const CODES_SHARE = 0.9
 /** Read, summed and copied in some tenths of a millisecond. */
 const STEP_BYTES = 256 * 1024
 
@@ -57,7 +59,8 @@ export function* openLists(source: ListsSource, expected: FileSum): Sliced<ListC
     const sizes = sizesIn(fd, name, expected.bytes)
     const codesBytes = codesBytesOf(sizes)
     const { dimension, listCount, rowCount } = sizes
-    const isResident = fitsMemory(dimension, listCount + rowCount) && memory.reserve(codesBytes)
+    const fits = fitsMemory(dimension, listCount + rowCount)
+    const isResident = fits && memory.reserve(codesBytes, CODES_SHARE)
     reserved = isResident ? codesBytes : 0
     const rows = listCount + (isResident ? rowCount : ROWS_READ)
     const codes = source.kernels.memoryOf(dimension, rows)

@@ -7,7 +7,7 @@ import type { FileSum } from '../files/file-sums.ts'
 import type { QuantizerRange } from '../graph/quantizer.ts'
 import { MEASURED_MAX } from '../kernels/code-memory.ts'
 import type { IntegerMetric } from '../kernels/simd-kernels.ts'
-import { LISTS_MAX } from './list-centers.ts'
+import { LISTS_MAX, measureAll } from './list-centers.ts'
 import { buildLists, type ListsPlan } from './lists-builder.ts'
 import {
   ListsKeeper,
@@ -91,14 +91,15 @@ export class RowLists {
   /** All lists, that with the nearest center first. */
   order({ integers, metric }: IntegerQuery): Uint32Array {
     const { codes, table } = this.#file
-    const { listCount } = table.sizes
-    for (let list = 0; list < listCount; list += 1) codes.rows[list] = list
-    codes.measure(integers, metric, listCount)
+    const { listCount: rowCount } = table.sizes
     // Distances between integers are integers: one number for both is sorted without a comparison in our code.
-    const keys = Float64Array.from(
-      codes.distances.subarray(0, listCount),
-      (distance, list) => distance * LISTS_MAX + list,
-    )
+    const keys = new Float64Array(rowCount)
+    for (const part of measureAll(codes, metric, { query: integers, rowCount })) {
+      for (let i = 0; i < part.count; i += 1) {
+        const list = part.from + i
+        keys[list] = (part.distances[i] ?? 0) * LISTS_MAX + list
+      }
+    }
     return Uint32Array.from(keys.toSorted(), (key) => {
       return key - Math.floor(key / LISTS_MAX) * LISTS_MAX
     })

@@ -129,7 +129,11 @@ class NearestSearch {
     return yield* this.#rescore(part, { documents: passing.byDocument(rows), isAll, rescored })
   }
 
-  #askedOfLists({ range }: RowLists, { rowsPerDocument }: SearchCase, rescored: number): ListCase {
+  #askedOfLists(
+    { range }: RowLists,
+    { rowsPerDocument, rowCount }: SearchCase,
+    rescored: number,
+  ): ListCase {
     const { limit, effort, vector } = this.#request
     const quantizer = new Quantizer({ ...this.#settings, quantization: 'i8' }, range)
     const integers = quantizer.integersOf(vector, 0)
@@ -138,7 +142,7 @@ class NearestSearch {
       query: { integers, metric: integerMetricOf(this.#settings.metric) },
       rescored: Math.ceil(rescored * rows),
       limit: Math.ceil(limit * rows),
-      patience: patienceOf(effort),
+      patience: patienceOf(effort, rowCount),
     }
   }
 

@@ -86,9 +86,15 @@ const LISTS_FACTOR = 1.5
 /** So few rows that pass are compared exactly. */
 export const EXACT_ROWS = 256
 
+/** For as many rows the patience below was chosen. What is near lies in more lists where there are more. */
+const PATIENCE_ROWS = 100_000
+
 /** How long the search of lists goes without finding a nearer hit: in rows, and in lists that had some. */
-export function patienceOf(effort: number): { readonly rows: number; readonly lists: number } {
-  const factor = 8 ** (effort * 2 - 1)
+export function patienceOf(
+  effort: number,
+  rowCount: number,
+): { readonly rows: number; readonly lists: number } {
+  const factor = 8 ** (effort * 2 - 1) * Math.sqrt(Math.max(1, rowCount / PATIENCE_ROWS))
   return { rows: Math.round(512 * factor), lists: Math.max(1, Math.round(4 * factor)) }
 }
 

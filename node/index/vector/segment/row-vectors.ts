@@ -8,8 +8,11 @@ import type { VectorBlock } from './document-rows.ts'
 import { damaged, openFile, readExactly } from '../files/file-sums.ts'
 import { BLOCK_BYTES, type VectorMemory } from '../files/vector-memory.ts'
 
-/** The rest is for codes, a quarter as long, of which a search compares many more. */
-const VECTORS_SHARE = 0.5
+/**
+ * Vectors beside a graph may have so much of the memory. The rest is for codes, a quarter as long, of which a search
+ * compares many more.
+ */
+const GRAPH_VECTORS_SHARE = 0.5
 /** Rows in memory that are answered together. */
 const ROWS_KNOWN_MAX = 256
 
@@ -35,6 +38,8 @@ export interface VectorsFile {
   readonly path: string
   readonly name: string
   readonly memory: VectorMemory
+  /** Whether there is a graph. Without one a search compares with all vectors: they come first in memory. */
+  readonly hasGraph: boolean
 }
 
 /** In a file. */
@@ -44,13 +49,15 @@ export class FileVectors implements RowVectors {
   readonly #name: string
   readonly #shape: VectorShape
   readonly #memory: VectorMemory
+  readonly #share: number
   /** All rows, of which those read are there; undefined if there was no room for them. */
   #resident: Float32Array<ArrayBuffer> | undefined
   /** The rows that were read, and found right, since the opening. */
   readonly #verified: Uint32Array
 
   /** CORRUPTION if the file is missing or has another length. */
-  constructor({ path, name, memory }: VectorsFile, shape: VectorShape) {
+  constructor({ path, name, memory, hasGraph }: VectorsFile, shape: VectorShape) {
+    this.#share = hasGraph ? GRAPH_VECTORS_SHARE : 1
     this.#shape = shape
     this.#name = name
     this.#memory = memory
@@ -69,7 +76,7 @@ export class FileVectors implements RowVectors {
 
   /** It becomes so when there is room: segments that were merged away give theirs back. */
   get isResident(): boolean {
-    if (this.#resident === undefined && this.#memory.reserve(this.bytesOnDisk, VECTORS_SHARE)) {
+    if (this.#resident === undefined && this.#memory.reserve(this.bytesOnDisk, this.#share)) {
       this.#resident = new Float32Array(this.bytesOnDisk / 4)
       this.#verified.fill(0)
     }

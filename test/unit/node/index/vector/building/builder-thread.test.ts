@@ -137,7 +137,11 @@ describe('a thread that makes graphs', () => {
 
 const LIMITS = {
   ...defaultVectorIndexLimits,
-  mergePolicy: { ...defaultVectorIndexLimits.mergePolicy, graphRowsMin: ROWS },
+  mergePolicy: {
+    ...defaultVectorIndexLimits.mergePolicy,
+    graphRowsMin: ROWS,
+    settledGraphRowsMin: ROWS,
+  },
 }
 
 async function outcomeOf(building: GraphBuilding) {

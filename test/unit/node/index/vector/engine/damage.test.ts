@@ -22,6 +22,7 @@ const LIMITS = {
   ...defaultVectorIndexLimits,
   mergePolicy: {
     graphRowsMin: 8,
+    settledGraphRowsMin: 8,
     flatCountMax: 9,
     rowsMax: 100_000,
     deletedRatioMax: 0.9,

@@ -18,7 +18,12 @@ const SETTINGS: DenseIndexSettings = {
 }
 const LIMITS = {
   ...defaultVectorIndexLimits,
-  mergePolicy: { ...defaultVectorIndexLimits.mergePolicy, graphRowsMin: 8, deletedRatioMax: 0.9 },
+  mergePolicy: {
+    ...defaultVectorIndexLimits.mergePolicy,
+    graphRowsMin: 8,
+    settledGraphRowsMin: 8,
+    deletedRatioMax: 0.9,
+  },
 }
 /** The library decides about the bytes of a graph, and so about its sum in the manifest. */
 const OURS = /\.(?:rows|vectors|lists|deleted)$/

@@ -7,6 +7,7 @@ import {
 
 const POLICY: MergePolicy = {
   graphRowsMin: 1000,
+  settledGraphRowsMin: 800,
   flatCountMax: 4,
   rowsMax: 100_000,
   deletedRatioMax: 0.2,
@@ -28,6 +29,13 @@ describe('the choice of a merge of segments with vectors', () => {
     const chosen = chooseMerge([segment(1, 600), segment(2, 400)], POLICY, false)
 
     expect(chosen).to.deep.equal({ ids: [2, 1], base: undefined, hasGraph: true })
+  })
+
+  it('makes a graph of fewer rows when nothing is written', () => {
+    const sizes = [segment(1, 500), segment(2, 400)]
+
+    expect(chooseMerge(sizes, POLICY, false)).to.equal(undefined)
+    expect(chooseMerge(sizes, POLICY, true)).to.deep.include({ hasGraph: true })
   })
 
   it('gathers many small segments without a graph', () => {

@@ -18,6 +18,7 @@ const LIMITS = {
   ...defaultVectorIndexLimits,
   mergePolicy: {
     graphRowsMin: 16,
+    settledGraphRowsMin: 16,
     flatCountMax: 2,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,

@@ -30,6 +30,7 @@ const SMALL = {
   ...defaultVectorIndexLimits,
   mergePolicy: {
     graphRowsMin: 1,
+    settledGraphRowsMin: 1,
     flatCountMax: 2,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,

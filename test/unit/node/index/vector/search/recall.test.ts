@@ -36,6 +36,7 @@ const LIMITS = {
   tailRowsMax: 3000,
   mergePolicy: {
     graphRowsMin: 2000,
+    settledGraphRowsMin: 2000,
     flatCountMax: 3,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,

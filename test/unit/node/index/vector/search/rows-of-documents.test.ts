@@ -26,6 +26,7 @@ const LIMITS = {
   tailRowsMax: 700,
   mergePolicy: {
     graphRowsMin: 200,
+    settledGraphRowsMin: 200,
     flatCountMax: 2,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,

@@ -16,6 +16,7 @@ const LIMITS = {
   ...defaultVectorIndexLimits,
   mergePolicy: {
     graphRowsMin: 8,
+    settledGraphRowsMin: 8,
     flatCountMax: 2,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,
