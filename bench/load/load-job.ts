@@ -20,7 +20,7 @@ export type LoadEnd =
   | { readonly kind: 'time'; readonly warmupMs: number; readonly ms: number }
   | { readonly kind: 'end-of-plan' }
 
-export type RequestPlan = InsertBatches | InsertEach | Lookups | Searches
+export type RequestPlan = InsertBatches | InsertEach | Lookups | Searches | Bodies
 
 /** Batch writes of a table, each document once. */
 export interface InsertBatches {
@@ -74,6 +74,14 @@ export interface Searches {
   readonly seed: number
   /** The number of requests; undefined: no limit. */
   readonly requestsMax: number | undefined
+}
+
+/** Requests whose bodies are given: each once, or again and again. */
+export interface Bodies {
+  readonly kind: 'bodies'
+  readonly path: string
+  readonly bodies: readonly string[]
+  readonly repeats: boolean
 }
 
 /** The result of a load: counts, and percentiles of latencies. */

@@ -9,6 +9,7 @@ import { drawQueries, TOP_HITS_CLASSES } from '../data/query-classes.ts'
 import { putRequest } from './etcd-requests.ts'
 import { upsertRequest } from './postgres-requests.ts'
 import type {
+  Bodies,
   InsertBatches,
   InsertEach,
   InsertTarget,
@@ -31,6 +32,8 @@ export function buildRequests(plan: RequestPlan): NextRequest {
       return lookups(plan)
     case 'searches':
       return searches(plan)
+    case 'bodies':
+      return given(plan)
     default:
       return unreachable(plan)
   }
@@ -139,6 +142,12 @@ function searches({ path, articlesSeed, documents, seed, ...plan }: Searches): N
   const { requestsMax = Infinity } = plan
   let sent = 0
   return () => (sent < requestsMax ? requests[sent++ % requests.length] : undefined)
+}
+
+function given({ path, bodies, repeats }: Bodies): NextRequest {
+  const requests = bodies.map((body) => postRequest(path, body))
+  let sent = 0
+  return () => (repeats ? requests[sent++ % requests.length] : requests[sent++])
 }
 
 function postRequest(path: string, body: string): Buffer {

@@ -5,7 +5,17 @@ import { VectorBench } from './vector-bench.ts'
 
 export const vectorsSuite: SuiteEntry = {
   packages: ['usearch'],
-  rowNames: ['ingest', 'search', 'filters', 'replaced', 'start', 'sparse'],
+  rowNames: [
+    'ingest',
+    'search',
+    'peers',
+    'filters',
+    'http',
+    'building',
+    'replaced',
+    'start',
+    'sparse',
+  ],
   takesDocuments: true,
   build: buildVectorsSuite,
 }
@@ -21,7 +31,10 @@ function buildVectorsSuite(bench: Bench): Suite {
     rows: {
       ingest: row((vectors) => vectors.ingest()),
       search: row((vectors) => vectors.search()),
+      peers: row((vectors) => vectors.peers()),
       filters: row((vectors) => vectors.filters()),
+      http: row((vectors) => vectors.http()),
+      building: row((vectors) => vectors.building()),
       replaced: row((vectors) => vectors.replaced()),
       start: row((vectors) => vectors.start()),
       sparse: async () => sparseRow(bench),

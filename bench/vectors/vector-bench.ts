@@ -8,23 +8,27 @@ import type { Finding, RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
 import { BareUsearch } from './bare-usearch.ts'
 import { QuarryVectors } from './quarry-vectors.ts'
-import { buildVectorSource, DIMENSION, nearestExactly, type VectorSource } from './vector-source.ts'
+import { comparePeer } from './compared-peer.ts'
+import { httpVectors, searchesWhileBuilding, type HttpOptions } from './http-vectors.ts'
+import { builtPeers } from './peers.ts'
+import {
+  LIMIT,
+  RECALL_MIN,
+  ratesOf,
+  SearchJudge,
+  type Passes,
+  type Search,
+} from './search-judge.ts'
+import { buildVectorSource, DIMENSION, type VectorSource } from './vector-source.ts'
 
 const DOCUMENTS = 100_000
 const DOCUMENTS_QUICK = 20_000
 const QUERIES = 200
-const LIMIT = 10
-const RECALL_MIN = 0.95
 const EFFORTS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.75, 1]
 /** Each is as wide as an effort is: neither side has finer steps. */
 const WIDTHS = EFFORTS.map((effort) => Math.round(16 * 64 ** effort))
+const effortOf = (width: number): number => Math.max(0, Math.log(width / 16) / Math.log(64))
 const F16_BYTES = 2
-
-type Passes = (number: number) => boolean
-const everything: Passes = () => true
-
-/** Finds some documents for a query. */
-type Search = (query: Float32Array) => readonly number[]
 
 /** Both sides with the same documents, for all rows. */
 export class VectorBench implements Disposable {
@@ -34,13 +38,14 @@ export class VectorBench implements Disposable {
   readonly #bare = new BareUsearch()
   #ours: QuarryVectors
   #ingest: Finding | undefined
-  readonly #exact = new Map<Passes, readonly (readonly number[])[]>()
+  readonly #judge: SearchJudge
 
   private constructor(bench: Bench) {
     const count = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
     this.#bench = bench
     bench.progress(`making ${count} vectors`)
     this.#source = buildVectorSource(bench.seed, { count, queries: QUERIES })
+    this.#judge = new SearchJudge(bench, this.#source)
     this.#directory = path.join(bench.directory, 'vectors')
     this.#ours = new QuarryVectors(this.#directory)
   }
@@ -63,7 +68,7 @@ export class VectorBench implements Disposable {
     const peer: number[] = []
     for (const [part, numbers] of parts.entries()) {
       this.#bench.progress(`writing part ${part + 1} of 10`)
-      const bareMs = this.#timeOf(() => this.#bare.write(this.#source, numbers))
+      const bareMs = this.#judge.timeOf(() => this.#bare.write(this.#source, numbers))
       const beganMs = this.#bench.clock.monotonicMs()
       await this.#ours.write(this.#source, numbers)
       if (part === parts.length - 1) await this.#ours.settle()
@@ -99,15 +104,41 @@ export class VectorBench implements Disposable {
 
   /** Each side as wide as it needs for the recall. */
   async search(): Promise<RowResult> {
-    const effort = EFFORTS.find((one) => this.#recall(this.#oursBy(one)) >= RECALL_MIN) ?? 1
-    const width = WIDTHS.find((one) => this.#recall(this.#bareBy(one)) >= RECALL_MIN) ?? 1024
+    const effort = EFFORTS.find((one) => this.#judge.recall(this.#oursBy(one)) >= RECALL_MIN) ?? 1
+    const width = WIDTHS.find((one) => this.#judge.recall(this.#bareBy(one)) >= RECALL_MIN) ?? 1024
     const findings = [this.#compare(`top ${LIMIT} at recall ≥ ${RECALL_MIN}`, effort, width)]
     const notes = EFFORTS.map((one) => {
-      const recall = this.#recall(this.#oursBy(one)).toFixed(4)
-      return `effort ${one}: recall@${LIMIT} ${recall}, ${this.#latency(this.#oursBy(one)).toFixed(3)} ms`
+      const recall = this.#judge.recall(this.#oursBy(one)).toFixed(4)
+      return `effort ${one}: recall@${LIMIT} ${recall}, ${this.#judge.latency(this.#oursBy(one)).toFixed(3)} ms`
     })
     notes.push(`compared: effort ${effort} with a width of ${width}`)
     return { findings, notes }
+  }
+
+  /** Against other libraries, each with all documents, at the least width that finds as much. */
+  async peers(): Promise<RowResult> {
+    const { count } = this.#source
+    const findings: Finding[] = []
+    const notes: string[] = []
+    const searchBy = (width: number): Search => this.#oursBy(effortOf(width))
+    const ours = { searchBy, ingest: must(this.#ingest, 'an ingest').ours }
+    for (const peer of builtPeers(count)) {
+      this.#bench.progress(`writing into ${peer.name}`)
+      const compared = comparePeer(peer, { source: this.#source, judge: this.#judge, ours })
+      findings.push(...compared.findings)
+      notes.push(...compared.notes)
+    }
+    if (findings.length === 0) notes.push('no other library is built: see docs/benchmarks.md')
+    return { findings, notes }
+  }
+
+  /** Both start a server with the same vectors. */
+  async http(): Promise<RowResult> {
+    return httpVectors(this.#httpOptions())
+  }
+
+  async building(): Promise<RowResult> {
+    return searchesWhileBuilding(this.#httpOptions())
   }
 
   /** Filters by number, and by topic: none of the documents next to a query passes then. */
@@ -126,7 +157,7 @@ export class VectorBench implements Disposable {
     for (const [name, passes] of Object.entries(filters)) {
       const filter = this.#ordinals(passes)
       const search = this.#oursBy(0.5, filter)
-      const turns = this.#turns(search, this.#oursBy(0.5))
+      const turns = this.#judge.turns(search, this.#oursBy(0.5))
       findings.push({
         kind: 'ratio',
         label: `a filter that passes ${name}`,
@@ -135,15 +166,15 @@ export class VectorBench implements Disposable {
         ...turns,
         goal: { kind: 'at-most', value: 3 },
       })
-      notes.push(`${name}: recall@${LIMIT} ${this.#recall(search, passes).toFixed(4)}`)
+      notes.push(`${name}: recall@${LIMIT} ${this.#judge.recall(search, passes).toFixed(4)}`)
     }
     return { findings, notes }
   }
 
   /** Every second document is written anew, with the vector that it had: nothing else differs. */
   async replaced(): Promise<RowResult> {
-    const before = this.#recall(this.#oursBy(0.5))
-    const freshMs = this.#latencies(this.#oursBy(0.5))
+    const before = this.#judge.recall(this.#oursBy(0.5))
+    const freshMs = this.#judge.latencies(this.#oursBy(0.5))
     const numbers = Array.from({ length: this.#source.count / 2 }, (_, i) => i * 2)
     await this.#ours.write(this.#source, numbers)
     await this.#ours.settle()
@@ -155,13 +186,13 @@ export class VectorBench implements Disposable {
           label: 'a search after every second vector was replaced',
           unit: 'ms',
           peerName: 'fresh',
-          ours: this.#latencies(search),
+          ours: this.#judge.latencies(search),
           peer: freshMs,
           goal: { kind: 'at-most', value: 1.2 },
         },
       ],
       notes: [
-        `recall@${LIMIT} ${before.toFixed(4)} before, ${this.#recall(search).toFixed(4)} after`,
+        `recall@${LIMIT} ${before.toFixed(4)} before, ${this.#judge.recall(search).toFixed(4)} after`,
       ],
     }
   }
@@ -169,7 +200,7 @@ export class VectorBench implements Disposable {
   /** With the files in the page cache. */
   async start(): Promise<RowResult> {
     this.#ours[Symbol.dispose]()
-    const ms = this.#timeOf(() => {
+    const ms = this.#judge.timeOf(() => {
       this.#ours = new QuarryVectors(this.#directory)
       this.#ours.nearest(must(this.#source.queries[0], 'a query'), { limit: LIMIT, effort: 0.5 })
     })
@@ -187,6 +218,12 @@ export class VectorBench implements Disposable {
     this.#ours[Symbol.dispose]()
   }
 
+  #httpOptions(): HttpOptions {
+    const isWide = (width: number) => this.#judge.recall(this.#bareBy(width)) >= RECALL_MIN
+    const bare = this.#bareBy(WIDTHS.find(isWide) ?? 1024)
+    return { bench: this.#bench, source: this.#source, judge: this.#judge, efforts: EFFORTS, bare }
+  }
+
   #oursBy(effort: number, filter?: OrdinalSet): Search {
     const asked = { limit: LIMIT, effort, ...(filter === undefined ? {} : { filter }) }
     return (query) => this.#ours.nearest(query, asked)
@@ -197,7 +234,7 @@ export class VectorBench implements Disposable {
   }
 
   #compare(label: string, effort: number, width: number): Finding {
-    const { ours, peer } = this.#turns(this.#oursBy(effort), this.#bareBy(width))
+    const { ours, peer } = this.#judge.turns(this.#oursBy(effort), this.#bareBy(width))
     return {
       kind: 'ratio',
       label,
@@ -209,46 +246,6 @@ export class VectorBench implements Disposable {
     }
   }
 
-  /** Milliseconds of a search on average, in turns. */
-  #turns(one: Search, other: Search) {
-    const ours: number[] = []
-    const peer: number[] = []
-    for (let run = 0; run < this.#bench.runs; run += 1) {
-      ours.push(this.#latency(one))
-      peer.push(this.#latency(other))
-    }
-    return { ours, peer }
-  }
-
-  #latencies(search: Search): readonly number[] {
-    return Array.from({ length: this.#bench.runs }, () => this.#latency(search))
-  }
-
-  #latency(search: Search): number {
-    const { queries } = this.#source
-    return this.#timeOf(() => queries.forEach((query) => search(query))) / queries.length
-  }
-
-  #recall(search: Search, passes: Passes = everything): number {
-    const expected = this.#exactly(passes)
-    let [found, wanted] = [0, 0]
-    for (const [i, query] of this.#source.queries.entries()) {
-      const nearest = new Set(expected[i])
-      found += search(query).filter((number) => nearest.has(number)).length
-      wanted += nearest.size
-    }
-    return found / wanted
-  }
-
-  #exactly(passes: Passes): readonly (readonly number[])[] {
-    const known = this.#exact.get(passes)
-    if (known !== undefined) return known
-    const asked = { limit: LIMIT, passes }
-    const found = this.#source.queries.map((query) => nearestExactly(this.#source, query, asked))
-    this.#exact.set(passes, found)
-    return found
-  }
-
   #ordinals(passes: Passes): OrdinalSet {
     const gatherer = new OrdinalGatherer()
     for (let number = 0; number < this.#source.count; number += 1) {
@@ -256,19 +253,8 @@ export class VectorBench implements Disposable {
     }
     return runAtOnce(gatherer.finish())
   }
-
-  #timeOf(work: () => void): number {
-    const beganMs = this.#bench.clock.monotonicMs()
-    work()
-    return this.#bench.clock.monotonicMs() - beganMs
-  }
 }
 
 function numbersFrom(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from }, (_, i) => from + i)
-}
-
-/** How many in a second, from milliseconds for each. */
-function ratesOf(ms: readonly number[]): readonly number[] {
-  return ms.map((one) => 1000 / one)
 }

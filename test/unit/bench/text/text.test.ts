@@ -236,3 +236,23 @@ describe('bench delay of the event loop', () => {
     expect(() => parseDelayP99Ms('quarry_other 1\n')).to.throw('metric of the event loop')
   })
 })
+
+function bodiesOf(next: () => Buffer | undefined): readonly (string | undefined)[] {
+  return Array.from({ length: 3 }, () => next()?.toString().split('\r\n\r\n')[1])
+}
+
+describe('a plan of given bodies', () => {
+  const plan = { kind: 'bodies', path: '/query', bodies: ['{"a":1}', '{"b":22}'] } as const
+  it('sends each body once, or again and again', () => {
+    expect(bodiesOf(buildRequests({ ...plan, repeats: false }))).to.deep.equal([
+      '{"a":1}',
+      '{"b":22}',
+      undefined,
+    ])
+    expect(bodiesOf(buildRequests({ ...plan, repeats: true }))).to.deep.equal([
+      '{"a":1}',
+      '{"b":22}',
+      '{"a":1}',
+    ])
+  })
+})

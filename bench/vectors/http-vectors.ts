@@ -1,0 +1,153 @@
+// Rows `http` and `building`: searches for vectors through a server, alone and beside another client that writes.
+
+import { latencyOf, perSecond } from '../documents/comparison.ts'
+import { startQuarry } from '../documents/quarry-server.ts'
+import { LoadGenerator } from '../load/load-generator.ts'
+import type { LoadResult } from '../load/load-job.ts'
+import type { RowResult } from '../report/finding.ts'
+import type { Bench } from '../suite.ts'
+import { LIMIT, RECALL_MIN, ratesOf, type Search, type SearchJudge } from './search-judge.ts'
+import { ServedVectors } from './served-vectors.ts'
+import type { VectorSource } from './vector-source.ts'
+
+const MANY_CLIENTS = 16
+const TIMES = { warmupMs: 500, ms: 3000 } as const
+const TIMES_QUICK = { warmupMs: 200, ms: 1000 } as const
+/** The inserts begin before the searches count and end after them. */
+const MARGIN_MS = 300
+/** More than a run can insert. */
+const INSERTED = 20_000
+
+/** What both rows work with. */
+export interface HttpOptions {
+  readonly bench: Bench
+  readonly source: VectorSource
+  readonly judge: SearchJudge
+  readonly efforts: readonly number[]
+  /** Bare usearch at the least width that finds as much. */
+  readonly bare: Search
+}
+
+export async function httpVectors(options: HttpOptions): Promise<RowResult> {
+  const { bench, source, judge, efforts, bare } = options
+  await using server = await startQuarry(bench, 'vectors-http')
+  bench.progress('http: writing')
+  const served = await ServedVectors.load(bench, source, server)
+  const effort = await leastEffort(served, judge, efforts)
+  const one: LoadResult[] = []
+  const many: LoadResult[] = []
+  const bareMs: number[] = []
+  for (let run = 0; run < bench.runs; run += 1) {
+    bench.progress(`http: run ${run + 1} of ${bench.runs}`)
+    one.push(await search(bench, served, { clients: 1, effort }))
+    bareMs.push(judge.latency(bare))
+    many.push(await search(bench, served, { clients: MANY_CLIENTS, effort }))
+  }
+  const label = `top ${LIMIT} at recall ≥ ${RECALL_MIN} over HTTP`
+  return {
+    findings: [
+      {
+        kind: 'ratio',
+        label: `${label}, 1 client`,
+        unit: 'queries/s',
+        peerName: 'usearch, in process',
+        ours: one.map(perSecond),
+        peer: ratesOf(bareMs),
+        goal: { kind: 'at-least', value: 0.5 },
+      },
+      {
+        kind: 'value',
+        label: `${label}, ${MANY_CLIENTS} clients`,
+        unit: 'queries/s',
+        ours: many.map(perSecond),
+      },
+      {
+        kind: 'value',
+        label: `${label}, ${MANY_CLIENTS} clients, p99`,
+        unit: 'ms',
+        ours: many.map(({ p99Ms }) => p99Ms),
+        goal: { kind: 'below', value: 20 },
+      },
+    ],
+    latencies: [
+      latencyOf(label, { side: 'quarry', clients: 1, results: one }),
+      latencyOf(label, { side: 'quarry', clients: MANY_CLIENTS, results: many }),
+    ],
+    notes: [`over HTTP: effort ${effort}`],
+  }
+}
+
+/** A search while others are written, flushed, and get their graphs. */
+export async function searchesWhileBuilding(options: HttpOptions): Promise<RowResult> {
+  const { bench, source, judge, efforts } = options
+  await using server = await startQuarry(bench, 'vectors-building')
+  bench.progress('building: writing')
+  const served = await ServedVectors.load(bench, source, server)
+  const effort = await leastEffort(served, judge, efforts)
+  await using inserter = new LoadGenerator()
+  const quiet: LoadResult[] = []
+  const busy: LoadResult[] = []
+  let inserted = 0
+  for (let run = 0; run < bench.runs; run += 1) {
+    bench.progress(`building: run ${run + 1} of ${bench.runs}`)
+    await served.settled(source.count)
+    quiet.push(await search(bench, served, { clients: 1, effort }))
+    const { warmupMs, ms } = timesOf(bench)
+    const inserting = inserter.load({
+      origin: served.origin,
+      clients: 1,
+      plan: served.inserts({ first: run * INSERTED, count: INSERTED, name: `again-${run}` }),
+      until: { kind: 'time', warmupMs: 0, ms: warmupMs + ms + MARGIN_MS },
+    })
+    busy.push(await search(bench, served, { clients: 1, effort }))
+    inserted += perSecond(await inserting) / bench.runs
+  }
+  const label = 'searches, 1 client'
+  return {
+    findings: [
+      {
+        kind: 'ratio',
+        label: `${label}, p50 while another writes vectors`,
+        unit: 'ms',
+        peerName: 'alone',
+        ours: busy.map(({ p50Ms }) => p50Ms),
+        peer: quiet.map(({ p50Ms }) => p50Ms),
+        goal: { kind: 'at-most', value: 1.5 },
+      },
+    ],
+    latencies: [
+      latencyOf(label, { side: 'alone', clients: 1, results: quiet }),
+      latencyOf(label, { side: 'while writing', clients: 1, results: busy }),
+    ],
+    notes: [`meanwhile the other client wrote ${inserted.toFixed(1)} batches a second`],
+  }
+}
+
+async function leastEffort(
+  served: ServedVectors,
+  judge: SearchJudge,
+  efforts: readonly number[],
+): Promise<number> {
+  for (const effort of efforts) {
+    if (judge.recall(await served.found(effort)) >= RECALL_MIN) return effort
+  }
+  return 1
+}
+
+function timesOf({ quick }: Bench): typeof TIMES | typeof TIMES_QUICK {
+  return quick ? TIMES_QUICK : TIMES
+}
+
+function search(
+  bench: Bench,
+  served: ServedVectors,
+  { clients, effort }: { readonly clients: number; readonly effort: number },
+): Promise<LoadResult> {
+  const until = { kind: 'time', ...timesOf(bench) } as const
+  return bench.generator.load({
+    origin: served.origin,
+    clients,
+    plan: served.searches(effort),
+    until,
+  })
+}
