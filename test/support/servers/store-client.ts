@@ -57,8 +57,11 @@ export class StoreClient implements Disposable {
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('error', lost)
           response.on('end', () => {
-            const { statusCode: status = 0 } = response
-            resolve({ status, headers: response.headers, text: Buffer.concat(chunks).toString() })
+            const { statusCode: status = 0, headers: told } = response
+            const answer = { status, headers: told, text: Buffer.concat(chunks).toString() }
+            // The agent has the connection back by then. Who sends one request after another uses this one alone, and
+            // never a second one that the server closes just then, because it was idle for too long.
+            setImmediate(() => resolve(answer))
           })
         },
       )
