@@ -68,8 +68,10 @@ describe('vectors that the store makes', () => {
     await insert({ later: 'another text' })
 
     await until(async () => (await index()).status.total_indexed === COUNT + 1)
+    // The walk through the table ends a moment after its last vector is found.
+    await until(async () => (await index()).status.rebuilding === false)
     const { status, shard_status: shards } = await index()
-    expect(status).to.include({ error: '', rebuilding: false, backfill_progress: 1 })
+    expect(status).to.include({ error: '', total_indexed: COUNT + 1, backfill_progress: 1 })
     expect(status.enrichment).to.include({ parked: 0, progress: 1, error: '' })
     expect(Object.values(shards)).to.have.nested.property('[0].enrichment.enriched', COUNT + 1)
   })
