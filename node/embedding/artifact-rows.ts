@@ -113,6 +113,6 @@ export class RowReader {
 }
 
 /** For anything that `encodeArtifact` did not make. */
-export function corrupt(problem: string): ServiceError {
-  return new ServiceError('CORRUPTION', `artifact: ${problem}`)
+export function corrupt(problem: string, cause?: unknown): ServiceError {
+  return new ServiceError('CORRUPTION', `artifact: ${problem}`, { cause })
 }

@@ -1,6 +1,6 @@
 // The texts of an artifact: JSON behind its rows. Described in docs/formats/artifact.md.
 
-import { ServiceError } from '../../lib/errors.ts'
+import { corrupt } from './artifact-rows.ts'
 
 /** Texts kept beside vectors. */
 export interface ArtifactTexts {
@@ -63,8 +63,4 @@ function stringsOf(value: unknown): readonly string[] {
 function stringOf(value: unknown): string {
   if (typeof value !== 'string') throw corrupt('one of its texts is no string')
   return value
-}
-
-function corrupt(problem: string, cause?: unknown): ServiceError {
-  return new ServiceError('CORRUPTION', `artifact: ${problem}`, { cause })
 }
