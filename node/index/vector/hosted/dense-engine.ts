@@ -34,10 +34,11 @@ export function* openDenseEngine(
   const settings = parseDenseSettings(definition.settings)
   const library = libraryOf(settings.engine)
   const index = yield* openDenseIndex({ directory, settings, library, ...parts })
+  const searchedBy = { settings, kernels: parts.kernels }
   return new VectorEngine(index, {
     directory,
     documentOf: (change) => vectorDocumentOf(change, settings),
-    nearest: (request) => runNearest(index, settings, checkRequest(request, settings)),
+    nearest: (request) => runNearest(index, searchedBy, checkRequest(request, settings)),
   })
 }
 

@@ -3,6 +3,7 @@
 //   query (i16) │ row numbers (u32) │ distances (f32) │ rows (i8, each at a multiple of 16)
 
 import { assert } from '../../../../lib/assert.ts'
+import { FloatRows } from './float-rows.ts'
 import { compileKernels, type IntegerMetric, type SimdKernel } from './simd-kernels.ts'
 
 /** Rows that are measured together: some tens of microseconds. */
@@ -31,6 +32,13 @@ function frontOf(dimension: number) {
 /** The kernels, compiled once for all memories of a thread. */
 export class Kernels {
   readonly #module = compileKernels()
+  /** For vectors that are compared exactly; made when they are needed first. */
+  #floats: FloatRows | undefined
+
+  get floats(): FloatRows {
+    this.#floats ??= new FloatRows()
+    return this.#floats
+  }
 
   /** Zeros. The rows fit: see `fitsMemory`. */
   memoryOf(dimension: number, rowCount: number): CodeMemory {

@@ -23,6 +23,8 @@ const vector = (opcode: number): Code => [0xfd, ...unsigned(opcode)]
 /** Any alignment, and an offset. */
 const at = (offset: number): Code => [0, ...unsigned(offset)]
 
+/** The end of a function. */
+export const END: Code = [0x0b]
 export const get = (local: number): Code => [0x20, local]
 export const set = (local: number): Code => [0x21, local]
 export const i32 = (value: number): Code => [0x41, ...small(value)]
@@ -31,7 +33,8 @@ export const i32Mul: Code = [0x6c]
 export const i32LessU: Code = [0x49]
 export const i32Load: Code = [0x28, ...at(0)]
 export const f32ConvertI32S: Code = [0xb2]
-export const f32Store: Code = [0x38, ...at(0)]
+export const f32Store = (offset: number): Code => [0x38, ...at(offset)]
+export const f32Add: Code = [0x92]
 
 export const v128Load = (offset: number): Code => [...vector(0x00), ...at(offset)]
 export const v128Zero: Code = [...vector(0x0c), ...Array.from({ length: 16 }, () => 0)]
@@ -41,6 +44,10 @@ export const i16x8Sub = vector(0x91)
 export const i32x4Add = vector(0xae)
 export const i32x4DotI16x8S = vector(0xba)
 export const i32x4ExtractLane = (lane: number): Code => [...vector(0x1b), lane]
+export const f32x4ExtractLane = (lane: number): Code => [...vector(0x1f), lane]
+export const f32x4Add = vector(0xe4)
+export const f32x4Sub = vector(0xe5)
+export const f32x4Mul = vector(0xe6)
 
 /** Runs the body, and again as long as the condition that it leaves is not 0. */
 export function loop(...body: readonly Code[]): Code {
@@ -50,13 +57,4 @@ export function loop(...body: readonly Code[]): Code {
 /** Adds a small number to a local. */
 export function advance(local: number, by: number): Code {
   return sequence(get(local), i32(by), i32Add, set(local))
-}
-
-export function section(id: number, content: Code): Code {
-  return [id, ...unsigned(content.length), ...content]
-}
-
-/** At most 127 characters of ASCII. */
-export function name(text: string): Code {
-  return [text.length, ...Buffer.from(text, 'latin1')]
 }

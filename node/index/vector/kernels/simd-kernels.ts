@@ -11,6 +11,7 @@
 
 import * as code from './simd-code.ts'
 import { get, sequence, set, v128Load, type Code } from './simd-code.ts'
+import { compileModule, localsOf } from './simd-module.ts'
 
 /** By what small integers are compared: Σ(a−b)², or Σab. */
 export type IntegerMetric = 'l2_squared' | 'inner_product'
@@ -24,12 +25,7 @@ const [QUERY, ROWS, ROWS_END, CODES, STRIDE, DISTANCES] = [0, 1, 2, 3, 4, 5]
 const [AT, END, BESIDE] = [6, 7, 8]
 /** Vectors: two sums, so that an addition need not wait for the one before, and the last difference. */
 const [LOW_SUM, HIGH_SUM, SPARE] = [9, 10, 11]
-const I32 = 0x7f
-const V128 = 0x7b
 const STEP_NUMBERS = 16
-/** The magic and the version of a module. */
-const PREAMBLE: Code = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
-
 /** How eight numbers of a row and of the query add up to four: both are on the stack, as i16. */
 const PAIRS: Readonly<Record<IntegerMetric, Code>> = {
   inner_product: code.i32x4DotI16x8S,
@@ -38,23 +34,10 @@ const PAIRS: Readonly<Record<IntegerMetric, Code>> = {
 
 /** The module's exports are the kernels, by metric; it imports `host.memory`. */
 export function compileKernels(): WebAssembly.Module {
-  const metrics: readonly IntegerMetric[] = ['l2_squared', 'inner_product']
-  const bodies = metrics.flatMap((metric) => {
-    const body = functionOf(PAIRS[metric])
-    return [...code.unsigned(body.length), ...body]
+  return compileModule(6, {
+    l2_squared: functionOf(PAIRS.l2_squared),
+    inner_product: functionOf(PAIRS.inner_product),
   })
-  const exported = metrics.flatMap((metric, i) => [...code.name(metric), 0, i])
-  const memory = [...code.name('host'), ...code.name('memory'), 2, 0, 0]
-  return new WebAssembly.Module(
-    Uint8Array.from([
-      ...PREAMBLE,
-      ...code.section(1, [1, 0x60, 6, I32, I32, I32, I32, I32, I32, 0]),
-      ...code.section(2, [1, ...memory]),
-      ...code.section(3, [metrics.length, ...metrics.map(() => 0)]),
-      ...code.section(7, [metrics.length, ...exported]),
-      ...code.section(10, [metrics.length, ...bodies]),
-    ]),
-  )
 }
 
 function functionOf(pair: Code): Code {
@@ -70,12 +53,12 @@ function functionOf(pair: Code): Code {
       code.advance(BESIDE, STEP_NUMBERS * 2),
       sequence(get(AT), get(END), code.i32LessU),
     ),
-    sequence(get(DISTANCES), sumOfLanes(), code.f32ConvertI32S, code.f32Store),
+    sequence(get(DISTANCES), sumOfLanes(), code.f32ConvertI32S, code.f32Store(0)),
     code.advance(DISTANCES, 4),
     code.advance(ROWS, 4),
     sequence(get(ROWS), get(ROWS_END), code.i32LessU),
   )
-  return [2, 3, I32, 3, V128, ...body, 0x0b]
+  return sequence(localsOf({ i32: 3, v128: 3 }), body, code.END)
 }
 
 function addPair(

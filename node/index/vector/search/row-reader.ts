@@ -20,6 +20,11 @@ export class RowReader {
     this.#isDense = isDense
   }
 
+  /** The rows up to here lie in `vectors`. */
+  get end(): number {
+    return this.#end
+  }
+
   /** Where the row begins in `vectors`. The rows up to `end` are wanted next. */
   seek(row: number, end: number): number {
     if (row >= this.#end || row < this.#from) {

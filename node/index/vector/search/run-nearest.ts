@@ -6,6 +6,7 @@ import type { DenseIndex } from '../engine/dense-index.ts'
 import type { VectorSnapshot } from '../engine/vector-index.ts'
 import { integerMetricOf, Quantizer } from '../graph/quantizer.ts'
 import { distanceFrom, type DistanceFrom } from '../kernels/distance.ts'
+import type { Kernels } from '../kernels/code-memory.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
 import type { RowLists } from '../lists/row-lists.ts'
 import type { SegmentGraph } from '../segment/vector-segment.ts'
@@ -15,6 +16,7 @@ import { packNearest } from './packed-nearest.ts'
 import { expiredCount } from './passing-documents.ts'
 import { PassingRows, type DensePart, type FoundDocuments } from './passing-rows.ts'
 import { RowReader } from './row-reader.ts'
+import { RowScan } from './row-scan.ts'
 import { searchLists, searchRows, type ListCase } from './search-lists.ts'
 import {
   EXACT_ROWS,
@@ -34,12 +36,12 @@ const NUMBERS_PER_STEP = 2 ** 18
 /** The index as it is at the first step. The request has the shape that `isVectorRequest` checks. */
 export function* runNearest(
   index: DenseIndex,
-  settings: DenseIndexSettings,
+  by: SearchedBy,
   request: NearestRequest,
 ): Sliced<PackedNearest> {
   const snapshot = index.snapshot(request.filter)
   try {
-    const search = new NearestSearch(settings, request, snapshot)
+    const search = new NearestSearch(by, request, snapshot)
     for (const part of snapshot.parts) {
       yield* search.searchPart({ part, passing: new PassingRows(part, request) })
     }
@@ -48,6 +50,12 @@ export function* runNearest(
   } finally {
     snapshot.release()
   }
+}
+
+/** What all searches of an index share. */
+export interface SearchedBy {
+  readonly settings: DenseIndexSettings
+  readonly kernels: Kernels
 }
 
 /** A part, and which of its documents may be hits. */
@@ -65,21 +73,22 @@ interface Candidates {
   readonly rescored: number
 }
 
-interface Scan {
-  readonly reader: RowReader
-  readonly meter: StepMeter
-}
-
 class NearestSearch {
   readonly found: NearestDocuments
   readonly #request: NearestRequest
   readonly #settings: DenseIndexSettings
+  readonly #kernels: Kernels
   readonly #distance: DistanceFrom
   readonly #passing: number
 
-  constructor(settings: DenseIndexSettings, request: NearestRequest, snapshot: VectorSnapshot) {
+  constructor(
+    { settings, kernels }: SearchedBy,
+    request: NearestRequest,
+    snapshot: VectorSnapshot,
+  ) {
     this.#request = request
     this.#settings = settings
+    this.#kernels = kernels
     this.#distance = distanceFrom(settings.metric, request.vector)
     this.found = new NearestDocuments(request.limit, request)
     const all = snapshot.parts.reduce((sum, { liveCount }) => sum + liveCount, 0)
@@ -193,28 +202,17 @@ class NearestSearch {
 
   /** Compares with each row of the documents that may be hits. */
   *#scan({ part, passing }: SearchedPart): Sliced<void> {
+    const { dimension, metric } = this.#settings
     const isDense = this.#passing * part.liveCount >= DENSE * part.docCount
-    const reader = new RowReader(part.rows, { dimension: this.#settings.dimension, isDense })
-    const meter = this.#meter()
-    for (const docs of passing.documents()) {
-      yield* reader.pause()
-      yield* this.#scanDocuments(part.rows, docs, { reader, meter })
-    }
-  }
-
-  *#scanDocuments(rows: DenseRows, docs: Uint32Array, { reader, meter }: Scan): Sliced<void> {
-    const { dimension } = this.#settings
-    for (const doc of docs) {
-      let nearest = { row: 0, distance: Infinity }
-      const end = rows.firstRowOf(doc + 1)
-      for (let row = rows.firstRowOf(doc); row < end; row += 1) {
-        const at = reader.seek(row, end)
-        const distance = this.#distance(reader.vectors, at)
-        if (distance < nearest.distance) nearest = { row, distance }
-        if (meter.spend(dimension)) yield* reader.pause()
-      }
-      this.found.offer({ rows, doc, ...nearest })
-    }
+    const scan = new RowScan({
+      rows: part.rows,
+      reader: new RowReader(part.rows, { dimension, isDense }),
+      floats: this.#kernels.floats,
+      query: { metric, vector: this.#request.vector },
+      distance: this.#distance,
+      found: this.found,
+    })
+    for (const docs of passing.documents()) yield* scan.search(docs)
   }
 
   #meter(): StepMeter {

@@ -1,0 +1,160 @@
+// Rows of 32-bit floats that are measured together: how far they are from a query, by vector instructions that sum
+// in 32 bits, and how much of that may be rounding.
+//
+//   query │ rows │ sums
+
+import { assert } from '../../../../lib/assert.ts'
+import { DIMENSION_MAX, type Metric } from '../../../embedding/settings.ts'
+import { dotProduct } from './distance.ts'
+import { compileFloatKernels, FLOAT_STEP, type FloatKernel } from './float-kernels.ts'
+
+const FLOAT_BYTES = 4
+/** What a processor keeps near itself, or one row of the largest vectors. */
+const ROWS_BYTES = Math.max(128 * 1024, DIMENSION_MAX * FLOAT_BYTES)
+/** The most rows that are measured together, however small they are. */
+const ROWS_MAX = 1024
+const PAGE_BYTES = 65_536
+/** Half the distance between 1 and the next float. */
+const ROUNDING = 2 ** -24
+/** Below, floats have fewer digits: sums may be wrong by as much. */
+const SMALLEST = 2 ** -126
+/** Squares of lengths, below which such an error would count in a quotient. */
+const TINY = 2 ** -90
+
+/** The vector that rows are measured against. */
+export interface FloatQuery {
+  readonly metric: Metric
+  readonly vector: Float32Array
+}
+
+/** One memory of a thread: what is measured in one step is read before the next. */
+export class FloatRows {
+  /** What the caller calls the rows: for its own use. */
+  readonly rows = new Uint32Array(ROWS_MAX)
+  readonly #vectors: Float32Array
+  readonly #sums: Float32Array
+  readonly #squares: FloatKernel
+  readonly #products: FloatKernel
+  readonly #rowsAt: number
+  readonly #sumsAt: number
+  #metric: Metric = 'l2_squared'
+  #dimension = 0
+  #stride = 0
+  #capacity = 0
+  #queryNorm = 0
+  #count = 0
+
+  constructor() {
+    this.#rowsAt = DIMENSION_MAX * FLOAT_BYTES
+    this.#sumsAt = this.#rowsAt + ROWS_BYTES
+    const bytes = this.#sumsAt + ROWS_MAX * 2 * FLOAT_BYTES
+    const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE_BYTES) })
+    this.#vectors = new Float32Array(memory.buffer, 0, this.#sumsAt / FLOAT_BYTES)
+    this.#sums = new Float32Array(memory.buffer, this.#sumsAt, ROWS_MAX * 2)
+    const { exports } = new WebAssembly.Instance(compileFloatKernels(), { host: { memory } })
+    this.#squares = kernelOf(exports, 'squares')
+    this.#products = kernelOf(exports, 'products')
+  }
+
+  /** Forgets all rows, and takes a query. The vector has at most DIMENSION_MAX numbers. */
+  begin({ metric, vector }: FloatQuery): void {
+    const { length } = vector
+    this.#metric = metric
+    this.#dimension = length
+    this.#stride = Math.ceil(length / FLOAT_STEP) * FLOAT_STEP
+    this.#capacity = Math.min(ROWS_MAX, Math.floor(ROWS_BYTES / FLOAT_BYTES / this.#stride))
+    this.#queryNorm = Math.sqrt(dotProduct(vector, vector, 0))
+    this.#vectors.set(vector)
+    this.#vectors.fill(0, length, this.#stride)
+    this.clear()
+  }
+
+  /** For more rows and the same query, in the same step. */
+  clear(): void {
+    this.#count = 0
+  }
+
+  get isFull(): boolean {
+    return this.#count === this.#capacity
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** Adds as many rows as fit of those that lie one behind the other from `at` on, and answers how many. */
+  add(vectors: Float32Array, at: number, rowCount: number): number {
+    const added = Math.min(rowCount, this.#capacity - this.#count)
+    const [dimension, stride] = [this.#dimension, this.#stride]
+    let to = this.#rowsAt / FLOAT_BYTES + this.#count * stride
+    this.#count += added
+    if (dimension === stride) {
+      const length = added * dimension
+      const isWhole = at === 0 && length === vectors.length
+      this.#vectors.set(isWhole ? vectors : vectors.subarray(at, at + length), to)
+      return added
+    }
+    for (let row = 0; row < added; row += 1) {
+      const from = at + row * dimension
+      this.#vectors.set(vectors.subarray(from, from + dimension), to)
+      this.#vectors.fill(0, to + dimension, to + stride)
+      to += stride
+    }
+    return added
+  }
+
+  /** Before `leastOf`: all rows are measured. There is one at least. */
+  measure(): void {
+    const stride = this.#stride * FLOAT_BYTES
+    const end = this.#rowsAt + this.#count * stride
+    const kernel = this.#metric === 'l2_squared' ? this.#squares : this.#products
+    kernel(0, this.#rowsAt, end, stride, this.#sumsAt)
+  }
+
+  /**
+   * The row is at least as far away: its exact distance differs by roundings alone. NaN where 32 bits are not enough to
+   * tell.
+   */
+  leastOf(row: number): number {
+    // Each of the sums has so many roundings; those of the last additions, of a product and of a root are beside.
+    const rounding = (this.#stride / FLOAT_STEP + 8) * ROUNDING
+    if (this.#metric === 'l2_squared') {
+      const sum = this.#sums[row] ?? 0
+      return finite(sum - sum * rounding * 2 - SMALLEST)
+    }
+    const product = this.#sums[row * 2] ?? 0
+    const squares = this.#sums[row * 2 + 1] ?? 0
+    const norms = this.#queryNorm * Math.sqrt(squares)
+    if (this.#metric === 'inner_product') {
+      return finite(-product - norms * rounding * 2 - SMALLEST)
+    }
+    const isTiny = squares < TINY || this.#queryNorm ** 2 < TINY
+    return isTiny ? NaN : finite(1 - product / norms - rounding * 4)
+  }
+
+  /** Where the numbers of a row are. */
+  get vectors(): Float32Array {
+    return this.#vectors
+  }
+
+  /** Where a row begins in `vectors`. */
+  startOf(row: number): number {
+    return this.#rowsAt / FLOAT_BYTES + row * this.#stride
+  }
+}
+
+function kernelOf(exports: WebAssembly.Exports, name: string): FloatKernel {
+  const found = exports[name]
+  assert(isKernel(found), 'the module exports its kernels')
+  return found
+}
+
+/** Whatever the module exports was compiled with five parameters. */
+function isKernel(value: unknown): value is FloatKernel {
+  return typeof value === 'function'
+}
+
+/** Sums that overflowed tell nothing. */
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : NaN
+}
