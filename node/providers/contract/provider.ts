@@ -29,8 +29,9 @@ export interface EmbedOptions {
  * A model that makes dense vectors.
  *
  * Contract, checked for every provider by test/conformance/embedder.ts:
- * - `embed` resolves to one vector for each item, in their order. All numbers are finite, and all vectors
- *   of one embedder's life have one dimension. An empty list of items needs no request.
+ * - `embed` resolves to one vector for each item, in their order. All numbers are finite, and all vectors have one
+ *   dimension. A call fails that is answered another one than the call before; when it is answered again, the model
+ *   is taken to have it, unless the configuration says otherwise. An empty list of items needs no request.
  * - An item is all of its parts together, at least one. Parts of images are refused unless `acceptsImages`.
  * - Every failure but the signal's reason is a `ProviderError`. Its message names the model and what was
  *   wrong, and holds no secret. A failed call has no other effect, and may be made again.

@@ -50,7 +50,9 @@ export class BatchedEmbedder implements Embedder {
       const limits = limitsFor(this.#protocol.limits, this.#known)
       const batch = nextBatch(items, vectors.length, limits)
       if (batch === undefined) break
-      vectors.push(...(await this.#request(batch, { ...options, signal })))
+      const answered = await this.#request(batch, { ...options, signal })
+      this.#checkDimension(answered, vectors[0]?.length)
+      vectors.push(...answered)
     }
     return vectors
   }
@@ -93,17 +95,24 @@ export class BatchedEmbedder implements Embedder {
     if (vectors.length !== count) {
       throw unavailable(`${name}: it answered ${vectors.length} vectors to ${count} inputs`)
     }
-    const expected = dimension ?? vectors[0]?.length ?? 0
-    for (const vector of vectors) {
-      if (vector.length === 0) throw unavailable(`${name}: it answered a vector without numbers`)
-      if (vector.length !== expected) {
-        const message = `${name}: it answered a vector of ${vector.length} numbers, expected ${expected}`
-        throw unavailable(message)
-      }
-      if (!vector.every((value) => Number.isFinite(value))) {
-        throw unavailable(`${name}: it answered a vector with numbers that are not finite`)
-      }
+    if (vectors.some((vector) => vector.length === 0)) {
+      throw unavailable(`${name}: it answered a vector without numbers`)
     }
+    this.#checkDimension(vectors, dimension)
+    if (vectors.every((vector) => vector.every((value) => Number.isFinite(value)))) return
+    throw unavailable(`${name}: it answered a vector with numbers that are not finite`)
+  }
+
+  /** A model may have been replaced by another one: what it answers again after this failure is its dimension. */
+  #checkDimension(vectors: readonly Float32Array[], before: number | undefined): void {
+    const expected = before ?? vectors[0]?.length
+    const other = vectors.find((vector) => vector.length !== expected)
+    if (other === undefined) return
+    this.#known = undefined
+    const { name } = this.#protocol
+    throw unavailable(
+      `${name}: it answered a vector of ${other.length} numbers, expected ${expected}`,
+    )
   }
 
   /** A provider that once answered in another form than asked may do so again. */
