@@ -35,7 +35,8 @@ export interface EmbedOptions {
  * - An item is all of its parts together, at least one. Parts of images are refused unless `acceptsImages`.
  * - Every failure but the signal's reason is a `ProviderError`. Its message names the model and what was
  *   wrong, and holds no secret. A failed call has no other effect, and may be made again.
- * - `embed` retries nothing. It waits for its turn (`ProviderPace`), with `use: 'query'` for at most a second.
+ * - `embed` retries nothing. It waits for its turn (`ProviderPace`), with `use: 'query'` for at most a second, and is
+ *   UNAVAILABLE for a query that has no answer after 15 seconds.
  * - After `close`, calls that run and all later ones reject with UNAVAILABLE.
  */
 export interface Embedder {
