@@ -19,12 +19,18 @@ const KEYS_MAX: Readonly<Record<Lane, number>> = { write: 2048, walk: 2048 }
 /** After an error that is nobody's answer, such as a store that cannot be read. */
 const AGAIN_MS = 5000
 
+/** Why parked documents are tried again: the models answer again, or time has passed. */
+export type Retry =
+  | { readonly kind: 'recovered' }
+  /** There is one round in a minute, from 0 on. */
+  | { readonly kind: 'round'; readonly number: number }
+
 /** One document to look at. */
 export interface KeyTask {
   readonly key: Buffer
   readonly lane: Lane
-  /** Whether a parked artifact of the same source is made again. */
-  readonly isRetry: boolean
+  /** Whether a parked artifact of the same source is made again, and why. */
+  readonly retry: Retry | undefined
   /** Called before each time that the document is read. */
   readonly onRead: () => void
 }
@@ -83,14 +89,14 @@ export class KeyTasks {
   take(key: Buffer, lane: Lane, unit: WorkUnit): void {
     unit.add()
     const running = this.#running.get(nameOf(key))
-    if (running === undefined) this.#start({ key, lane, isRetry: false }, [unit])
+    if (running === undefined) this.#start({ key, lane, retry: undefined }, [unit])
     else running.again.push(unit)
   }
 
   /** A parked document is tried again. One that has a task is looked at anyway. */
-  retry(key: Buffer): void {
+  retry(key: Buffer, retry: Retry): void {
     if (this.#running.has(nameOf(key))) return
-    this.#start({ key, lane: 'walk', isRetry: true }, [])
+    this.#start({ key, lane: 'walk', retry }, [])
   }
 
   /** Resolves when no task runs. */
