@@ -59,7 +59,8 @@ export class KeyTasks {
   readonly #counts: Record<Lane, number> = { write: 0, walk: 0 }
   readonly #waiting: Record<Lane, (() => void) | undefined> = { write: undefined, walk: undefined }
   readonly #tasks = new Set<Promise<void>>()
-  #error: string | undefined
+  /** By the documents that failed last time. */
+  readonly #errors = new Map<string, string>()
 
   constructor(options: KeyTasksOptions, work: DoTask) {
     this.#with = options
@@ -71,9 +72,9 @@ export class KeyTasks {
     return this.#running.size
   }
 
-  /** What went wrong with the last document; undefined if nothing did. */
+  /** What goes wrong with a document at the moment; undefined if nothing does. */
   get error(): string | undefined {
-    return this.#error
+    return this.#errors.values().next().value
   }
 
   /** Resolves when the lane takes another key. One caller waits for each lane. */
@@ -132,13 +133,15 @@ export class KeyTasks {
     for (;;) {
       try {
         await this.#do(task)
+        this.#errors.delete(nameOf(task.key))
         return true
       } catch (error) {
         if (ending.isOver) return false
         if (error instanceof InvariantError) throw error
-        this.#error = messageOf(error)
+        const message = messageOf(error)
+        this.#errors.set(nameOf(task.key), message)
         const key = shownKey(task.key.toString())
-        log.warn('a document cannot be enriched', { indexId, key, error: this.#error })
+        log.warn('a document cannot be enriched', { indexId, key, error: message })
       }
       await clock.sleep(AGAIN_MS, ending.signal).catch(() => undefined)
     }
