@@ -30,6 +30,18 @@ describe('the enricher of a shard', () => {
     expect(await world.status()).to.include({ pending: 0, enriched: 501, parked: 0, progress: 1 })
   })
 
+  it('counts as pending what was acknowledged, from that moment on', async () => {
+    await using world = await EnrichedWorld.open()
+    await world.settle()
+    await world.write(textsOf(20))
+
+    const { pending } = await world.status()
+
+    expect(pending).to.be.at.least(1)
+    await world.until(async () => (await world.status()).pending === 0)
+    expect(world.model.embedded.size).to.equal(20)
+  })
+
   it('enriches what was there before the index', async () => {
     await using world = await EnrichedWorld.open()
     world.led.remove(world.shard.id)
