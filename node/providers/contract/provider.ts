@@ -50,19 +50,6 @@ export interface Embedder {
   close(): Promise<void>
 }
 
-/** The weights of some terms; `terms` ascend, and none occurs twice. Weights are finite and above 0. */
-export interface SparseVector {
-  readonly terms: Uint32Array
-  readonly weights: Float32Array
-}
-
-/** A model that makes sparse vectors. The contract is the one of `Embedder`, but for dimensions. */
-export interface SparseEmbedder {
-  readonly name: string
-  embedSparse(texts: readonly string[], options: EmbedOptions): Promise<readonly SparseVector[]>
-  close(): Promise<void>
-}
-
 /** A model that continues a prompt, such as one that describes images. */
 export interface Generator {
   readonly name: string
@@ -97,6 +84,9 @@ export interface TextChunk {
   readonly start: number
   readonly end: number
 }
+
+/** The most chunks of a text that a chunker can be asked for, by the contract of the inference API. */
+export const CHUNKS_MAX = 10_000
 
 /** A model or a rule that cuts texts. Chunks are in order and may overlap. */
 export interface Chunker {
