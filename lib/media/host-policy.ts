@@ -2,6 +2,7 @@
 
 import { isIP } from 'node:net'
 import { ServiceError } from '../errors.ts'
+import { PassingFailure } from './passing-failure.ts'
 
 /** The name resolver and the rule for public addresses. Tests replace both. */
 export interface NetworkView {
@@ -69,9 +70,16 @@ async function resolveHost(host: string, network: NetworkView): Promise<readonly
     const addresses = await network.resolve(host)
     if (addresses.length > 0) return addresses
   } catch (cause) {
-    throw refuse(`host ${host} cannot be resolved`, cause)
+    const why = `host ${host} cannot be resolved`
+    throw isWithoutAddress(cause) ? refuse(why, cause) : new PassingFailure(why, cause)
   }
   throw refuse(`host ${host} cannot be resolved`)
+}
+
+/** Whether the resolver knows that the name has no address; else it could not tell. */
+function isWithoutAddress(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ENOTFOUND' || code === 'ENODATA'
 }
 
 function refuse(why: string, cause?: unknown): ServiceError {

@@ -23,11 +23,14 @@ import { runSliced } from '../sliced.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import { checkHost, hostOf, parseMediaUrl } from './host-policy.ts'
 import type { CheckedHost, NetworkView } from './host-policy.ts'
+import { PassingFailure } from './passing-failure.ts'
 import { isPublicAddress } from './public-address.ts'
 
 const REDIRECTS_MAX = 5
 const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const OK = 200
+/** The statuses below 500 that may end differently later. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 const internet: NetworkView = {
   resolve: async (host) => {
@@ -89,7 +92,7 @@ export class MediaDownloader {
 
   /**
    * Resolves to the body. Rejects with INVALID_ARGUMENT when the URL is refused or the download
-   * fails, with OVERLOADED when there is not enough memory for it, and with the signal's reason.
+   * fails, which is a PassingFailure where another try may succeed; with OVERLOADED when there is not enough memory for it, and with the signal's reason.
    */
   async download(text: string, options: DownloadOptions): Promise<DownloadedBody> {
     const { signal } = options
@@ -100,9 +103,10 @@ export class MediaDownloader {
       return await deadline.race(this.#follow(url, { ...options, signal: deadline.signal }))
     } catch (error) {
       signal.throwIfAborted()
-      if (deadline.isOver) throw refuse(`no answer within ${this.#limits.downloadTimeoutMs} ms`)
-      if (isServiceError(error)) throw error
-      throw refuse(reasonOf(error), error)
+      if (deadline.isOver) {
+        throw new PassingFailure(`no answer within ${this.#limits.downloadTimeoutMs} ms`)
+      }
+      throw isServiceError(error) ? error : failureOf(error)
     }
   }
 
@@ -134,14 +138,16 @@ export class MediaDownloader {
     request.on('error', () => {})
     request.end()
     const [response]: IncomingMessage[] = await once(request, 'response')
-    if (response === undefined) throw refuse('no answer')
+    if (response === undefined) throw new PassingFailure('no answer')
     return response
   }
 
   #redirectOf({ statusCode, headers }: IncomingMessage, from: URL): URL | undefined {
     if (statusCode === OK) return undefined
     if (statusCode === undefined || !REDIRECT_STATUSES.has(statusCode)) {
-      throw refuse(`the host answered with status ${statusCode}`)
+      const why = `the host answered with status ${statusCode}`
+      const mayPass = statusCode === undefined || statusCode >= 500
+      throw mayPass || PASSING_STATUSES.has(statusCode) ? new PassingFailure(why) : refuse(why)
     }
     if (headers.location === undefined) throw refuse('the host redirects to nowhere')
     return parseMediaUrl(headers.location, this.#limits.allowedHosts, from)
@@ -251,10 +257,14 @@ const REASON_BY_CODE: ReadonlyMap<string, string> = new Map([
   ].map((code) => [code, "the host's certificate is not from a trusted authority"] as const),
 ])
 
-function reasonOf(error: unknown): string {
+/** A certificate that is wrong stays so; a connection that broke may hold the next time. */
+function failureOf(error: unknown): ServiceError {
   const given = error instanceof Error && 'code' in error ? error.code : undefined
   const code = typeof given === 'string' ? given : 'unknown reason'
-  return `${REASON_BY_CODE.get(code) ?? 'the download failed'} (${code})`
+  const known = REASON_BY_CODE.get(code)
+  return known === undefined
+    ? new PassingFailure(`the download failed (${code})`, error)
+    : refuse(`${known} (${code})`, error)
 }
 
 function refuse(why: string, cause?: unknown): ServiceError {

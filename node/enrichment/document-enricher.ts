@@ -4,7 +4,12 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError } from '../../lib/errors.ts'
 import { SliceClock } from '../../lib/sliced.ts'
-import { encodeArtifact, headOfArtifact, type DenseArtifact } from '../embedding/artifact.ts'
+import {
+  decodeArtifact,
+  encodeArtifact,
+  headOfArtifact,
+  type DenseArtifact,
+} from '../embedding/artifact.ts'
 import type { EnrichedDocument } from '../shard/command/enrich-command.ts'
 import {
   jsonOf,
@@ -19,11 +24,11 @@ import type { ArtifactWriter } from './artifact-writer.ts'
 import type { Ending } from './ending.ts'
 import type { Source } from './enrichment.ts'
 import type { EnrichmentRoom, Entrance, Permit } from './enrichment-room.ts'
-import type { KeyTask } from './key-tasks.ts'
+import type { KeyTask, Retry } from './key-tasks.ts'
 import type { ParkedDocuments } from './parked-documents.ts'
 import type { ModelLine } from './model-line.ts'
 import type { LineAnswer } from './order-queue.ts'
-import { NO_TRIES, type Tries } from './tries.ts'
+import { ATTEMPTS_MAX, isDueIn, NO_TRIES, type Tries } from './tries.ts'
 
 /** No row has it: it only keeps the artifact of a document without text well-formed. */
 const DIMENSION_OF_NOTHING = 1
@@ -45,6 +50,8 @@ interface Read {
   readonly record: DocumentRecord
   /** The artifact that the document has, if it is for this document. */
   readonly before: Head | undefined
+  /** The same, with its rows. */
+  readonly stored: Buffer | undefined
   /** Whether there is a mark of a parked artifact. */
   readonly isMarked: boolean
   /** The artifact that is there instead, where a write that brought its own has left the mark. */
@@ -148,7 +155,8 @@ export class DocumentEnricher {
     const isParked = head?.kind === 'parked'
     const isMarked = isParked || parked.has(key)
     const unparked = isMarked && isLive && !isParked ? stored : undefined
-    return { key, record, before: isLive ? head : undefined, isMarked, unparked }
+    const live = isLive ? { before: head, stored } : { before: undefined, stored: undefined }
+    return { key, record, ...live, isMarked, unparked }
   }
 
   /** The artifact that the document gets, if it needs another one. */
@@ -164,10 +172,10 @@ export class DocumentEnricher {
     permit.resize(of.record.length + source.bytes)
     const answer = await line.make({ source, tries, ending })
     if (answer.kind === 'later') return answer
-    return { kind: 'item', item: itemOf(of, source.hash, answer) }
+    return { kind: 'item', item: itemOf(of, source.hash, counted(answer, of, source.hash)) }
   }
 
-  async #look({ isRetry }: KeyTask, read: Read | undefined): Promise<Found> {
+  async #look({ retry }: KeyTask, read: Read | undefined): Promise<Found> {
     if (read === undefined) return { kind: 'right' }
     const source = await this.#sourceOf(read)
     const hash = source.kind === 'refused' ? hashOfRefusal(source.message) : source.source.hash
@@ -176,7 +184,7 @@ export class DocumentEnricher {
     if (isSame && read.unparked !== undefined) {
       return { kind: 'item', item: unmarked(read, read.unparked) }
     }
-    if (isSame && !(isRetry && before.kind === 'parked')) return { kind: 'right' }
+    if (isSame && !isTriedAgain(read, retry)) return { kind: 'right' }
     if (source.kind === 'refused') {
       const refused = { kind: 'refused', attempts: 1, message: source.message } as const
       return { kind: 'item', item: itemOf(read, hash, refused) }
@@ -214,7 +222,33 @@ type SourceOrRefusal =
   | { readonly kind: 'refused'; readonly message: string }
 
 type LaterAnswer = Extract<LineAnswer, { readonly kind: 'later' }>
-type FinalAnswer = Exclude<LineAnswer, LaterAnswer>
+type AwayAnswer = Extract<LineAnswer, { readonly kind: 'away' }>
+type CountedAnswer = Exclude<LineAnswer, LaterAnswer | AwayAnswer>
+
+/** A file that was not there in so many attempts is missed for good, until the document changes. */
+function counted(answer: CountedAnswer | AwayAnswer, read: Read, hash: Buffer): CountedAnswer {
+  if (answer.kind !== 'away') return answer
+  const { sourceHash } = read.before ?? {}
+  const isSame = sourceHash !== undefined && hash.equals(sourceHash)
+  const attempts = (isSame ? attemptsBefore(read) : 0) + 1
+  const kind = attempts < ATTEMPTS_MAX ? 'unreachable' : 'refused'
+  return { kind, attempts, message: answer.message }
+}
+
+/** Fewer attempts than the most: a file was not there, and nobody tells when it is. */
+function isTriedAgain(read: Read, retry: Retry | undefined): boolean {
+  const attempts = attemptsBefore(read)
+  if (retry === undefined || attempts === 0) return false
+  if (attempts >= ATTEMPTS_MAX) return true
+  return retry.kind === 'round' && isDueIn(retry.number, attempts)
+}
+
+/** Of a parked artifact; else 0. */
+function attemptsBefore({ before, stored }: Read): number {
+  if (before?.kind !== 'parked' || stored === undefined) return 0
+  const artifact = decodeArtifact(stored)
+  return artifact.kind === 'parked' ? artifact.attempts : 0
+}
 
 /** The same artifact without the mark. */
 function unmarked({ key, record }: Read, artifact: Buffer): EnrichedDocument {
@@ -224,7 +258,7 @@ function unmarked({ key, record }: Read, artifact: Buffer): EnrichedDocument {
 function itemOf(
   { key, record, isMarked }: Read,
   hash: Uint8Array,
-  answer: FinalAnswer,
+  answer: CountedAnswer,
 ): EnrichedDocument {
   const version = versionOf(record)
   const head = { ordinal: 0, sourceHash: hash }

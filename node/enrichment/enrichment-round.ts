@@ -13,7 +13,7 @@ import { ArtifactWriter } from './artifact-writer.ts'
 import { DocumentEnricher } from './document-enricher.ts'
 import { Ending } from './ending.ts'
 import type { EnrichmentRoom } from './enrichment-room.ts'
-import { KeyTasks } from './key-tasks.ts'
+import { KeyTasks, type Retry } from './key-tasks.ts'
 import type { ModelLine } from './model-line.ts'
 import type { ParkedDocuments } from './parked-documents.ts'
 import { TableWalk } from './table-walk.ts'
@@ -178,29 +178,45 @@ export class EnrichmentRound {
     return progress
   }
 
-  /** Documents that are parked because the models were not reached are tried again as soon as they answer. */
+  /**
+   * Documents that are parked because the models were not reached are tried again as soon as they answer, and those
+   * that name a file which was not there from time to time.
+   */
   async #retryParked(): Promise<never> {
-    const { parked, clock } = this.#with
-    for (;;) {
+    const { parked } = this.#with
+    let retry: Retry = { kind: 'round', number: 0 }
+    for (let next = 1; ;) {
       const { unreachable } = await parked.counts()
-      if (unreachable > 0) await this.#retryAll()
-      const over = new AbortController()
-      const later = clock.sleep(RETRY_PERIOD_MS, over.signal)
-      await this.#ending
-        .unlessOver((resolve) => {
-          this.#wakeRetries = resolve
-          void later.then(resolve, () => undefined)
-        })
-        .finally(() => over.abort())
+      if (unreachable > 0) await this.#retryAll(retry)
+      const isWoken = await this.#isWokenWithinAPeriod()
+      retry = isWoken ? { kind: 'recovered' } : { kind: 'round', number: next }
+      if (!isWoken) next += 1
     }
   }
 
-  async #retryAll(): Promise<void> {
+  /** False after a whole period. */
+  async #isWokenWithinAPeriod(): Promise<boolean> {
+    const over = new AbortController()
+    const later = this.#with.clock.sleep(RETRY_PERIOD_MS, over.signal)
+    let isWoken = false
+    await this.#ending
+      .unlessOver((resolve) => {
+        this.#wakeRetries = () => {
+          isWoken = true
+          resolve()
+        }
+        void later.then(resolve, () => undefined)
+      })
+      .finally(() => over.abort())
+    return isWoken
+  }
+
+  async #retryAll(retry: Retry): Promise<void> {
     for await (const { key, cause } of this.#with.parked.marks()) {
       if (this.#ending.isOver) return
       if (cause !== 'unreachable') continue
       await this.#tasks.room('walk')
-      this.#tasks.retry(key)
+      this.#tasks.retry(key, retry)
     }
   }
 }

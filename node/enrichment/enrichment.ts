@@ -22,6 +22,8 @@ export type Made =
   | { readonly kind: 'made'; readonly artifact: DenseArtifact }
   /** The source itself is at fault: the same source fails again. */
   | { readonly kind: 'refused'; readonly message: string }
+  /** A file that the source names cannot be read now: the same source may succeed later. */
+  | { readonly kind: 'away'; readonly message: string }
 
 /**
  * One managed index on this node: its settings, its models, what it reads of documents.

@@ -19,12 +19,18 @@ const KEYS_MAX: Readonly<Record<Lane, number>> = { write: 2048, walk: 2048 }
 /** After an error that is nobody's answer, such as a store that cannot be read. */
 const AGAIN_MS = 5000
 
+/** Why parked documents are tried again: the models answer again, or time has passed. */
+export type Retry =
+  | { readonly kind: 'recovered' }
+  /** There is one round in a minute, from 0 on. */
+  | { readonly kind: 'round'; readonly number: number }
+
 /** One document to look at. */
 export interface KeyTask {
   readonly key: Buffer
   readonly lane: Lane
-  /** Whether a parked artifact of the same source is made again. */
-  readonly isRetry: boolean
+  /** Whether a parked artifact of the same source is made again, and why. */
+  readonly retry: Retry | undefined
   /** Called before each time that the document is read. */
   readonly onRead: () => void
 }
@@ -53,7 +59,8 @@ export class KeyTasks {
   readonly #counts: Record<Lane, number> = { write: 0, walk: 0 }
   readonly #waiting: Record<Lane, (() => void) | undefined> = { write: undefined, walk: undefined }
   readonly #tasks = new Set<Promise<void>>()
-  #error: string | undefined
+  /** By the documents that failed last time. */
+  readonly #errors = new Map<string, string>()
 
   constructor(options: KeyTasksOptions, work: DoTask) {
     this.#with = options
@@ -65,9 +72,9 @@ export class KeyTasks {
     return this.#running.size
   }
 
-  /** What went wrong with the last document; undefined if nothing did. */
+  /** What goes wrong with a document at the moment; undefined if nothing does. */
   get error(): string | undefined {
-    return this.#error
+    return this.#errors.values().next().value
   }
 
   /** Resolves when the lane takes another key. One caller waits for each lane. */
@@ -83,14 +90,14 @@ export class KeyTasks {
   take(key: Buffer, lane: Lane, unit: WorkUnit): void {
     unit.add()
     const running = this.#running.get(nameOf(key))
-    if (running === undefined) this.#start({ key, lane, isRetry: false }, [unit])
+    if (running === undefined) this.#start({ key, lane, retry: undefined }, [unit])
     else running.again.push(unit)
   }
 
   /** A parked document is tried again. One that has a task is looked at anyway. */
-  retry(key: Buffer): void {
+  retry(key: Buffer, retry: Retry): void {
     if (this.#running.has(nameOf(key))) return
-    this.#start({ key, lane: 'walk', isRetry: true }, [])
+    this.#start({ key, lane: 'walk', retry }, [])
   }
 
   /** Resolves when no task runs. */
@@ -126,13 +133,15 @@ export class KeyTasks {
     for (;;) {
       try {
         await this.#do(task)
+        this.#errors.delete(nameOf(task.key))
         return true
       } catch (error) {
         if (ending.isOver) return false
         if (error instanceof InvariantError) throw error
-        this.#error = messageOf(error)
+        const message = messageOf(error)
+        this.#errors.set(nameOf(task.key), message)
         const key = shownKey(task.key.toString())
-        log.warn('a document cannot be enriched', { indexId, key, error: this.#error })
+        log.warn('a document cannot be enriched', { indexId, key, error: message })
       }
       await clock.sleep(AGAIN_MS, ending.signal).catch(() => undefined)
     }

@@ -233,7 +233,7 @@ export class ModelLine {
 }
 
 function answerOf(made: Made, { tries }: QueuedOrder): LineAnswer {
-  if (made.kind === 'made') return made
+  if (made.kind !== 'refused') return made
   return { kind: 'refused', attempts: tries.attempts + 1, message: made.message }
 }
 

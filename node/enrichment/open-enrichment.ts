@@ -61,8 +61,8 @@ interface Opened {
   readonly embedder: Embedder
 }
 
-/** A source that was prepared, or that is at fault. */
-type Prepared = PreparedSource | { readonly refusal: string }
+/** A source that was prepared, or why it could not be. */
+type Prepared = PreparedSource | { readonly failure: Exclude<Made, { readonly kind: 'made' }> }
 
 class IndexEnrichment implements Enrichment {
   readonly index: string
@@ -127,7 +127,8 @@ class IndexEnrichment implements Enrichment {
     let next = 0
     return sources.map((source, at) => {
       const one = prepared[at]
-      if (one === undefined || 'refusal' in one) return refusedAs(one?.refusal ?? '')
+      if (one === undefined) return refusedAs('')
+      if ('failure' in one) return one.failure
       const rows = embedded.slice(next, next + one.rows.length)
       next += one.rows.length
       return this.#madeOf(source, one, rows)
@@ -160,10 +161,12 @@ class IndexEnrichment implements Enrichment {
     try {
       return await this.#with.preparer.prepare(source, options)
     } catch (error) {
-      if (!isServiceError(error) || error.code !== 'INVALID_ARGUMENT') throw error
+      if (!isServiceError(error)) throw error
       // A summarizer that refuses its configuration says so as a provider, as the embedder does.
       if (isProviderError(error) && error.failure.kind !== 'refused') throw error
-      return { refusal: error.message }
+      if (error.code === 'INVALID_ARGUMENT') return { failure: refusedAs(error.message) }
+      if (error.code !== 'UNAVAILABLE') throw error
+      return { failure: { kind: 'away', message: error.message } }
     }
   }
 
@@ -202,6 +205,6 @@ function release(prepared: readonly Prepared[]): void {
   for (const one of prepared) if ('rows' in one) one.held?.[Symbol.dispose]()
 }
 
-function refusedAs(message: string): Made {
+function refusedAs(message: string): Extract<Made, { readonly kind: 'refused' }> {
   return { kind: 'refused', message }
 }

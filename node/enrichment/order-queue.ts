@@ -10,6 +10,8 @@ export type LineAnswer =
   | { readonly kind: 'made'; readonly artifact: DenseArtifact }
   /** The source is at fault: the same source fails again. */
   | { readonly kind: 'refused'; readonly attempts: number; readonly message: string }
+  /** A file that the source names cannot be read now. */
+  | { readonly kind: 'away'; readonly message: string }
   /** The models were not reached in any attempt. */
   | { readonly kind: 'unreachable'; readonly attempts: number; readonly message: string }
   /** The models are in trouble, and others try. */

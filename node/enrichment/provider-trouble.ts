@@ -11,7 +11,7 @@ import { isProviderError } from '../providers/contract/provider-error.ts'
 export type TroubleKind =
   /** The provider wants fewer calls. */
   | 'limited'
-  /** It was not reached, or its answer makes no sense. */
+  /** It was not reached, it fails, or its answer makes no sense. */
   | 'silent'
   /** It answers, but the index cannot take what it answers: documents are not at fault. */
   | 'unfit'

@@ -213,7 +213,7 @@ export class ShardEnricher implements IndexEnricher {
 }
 
 const SHOWN: Readonly<Record<TroubleKind, string>> = {
-  silent: 'the model does not answer since',
+  silent: 'the model gives no good answer since',
   limited: 'the model wants fewer calls since',
   unfit: 'the model does not fit the index since',
 }

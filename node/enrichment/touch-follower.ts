@@ -46,9 +46,9 @@ export class TouchFollower {
     return this.#work.completed ?? this.#start
   }
 
-  /** Entries that were not looked at. */
+  /** Entries that were not looked at; the store may not have all of them yet. */
   get entriesLeft(): number {
-    return Math.max(0, this.#with.led.appliedSequence - this.#read)
+    return Math.max(0, this.#with.led.committedSequence - this.#read)
   }
 
   /** Whether a later leader would be spared something. Entries that enrichers make are none of it. */
@@ -64,7 +64,7 @@ export class TouchFollower {
     const unlisten = led.onApplied(() => wake?.())
     try {
       for (;;) {
-        if (this.entriesLeft > 0) await this.#step()
+        if (led.appliedSequence > this.#read) await this.#step()
         else {
           await ending.unlessOver((resolve) => {
             wake = resolve

@@ -4,6 +4,14 @@ import type { TroubleKind } from './provider-trouble.ts'
 
 /** After so many calls that failed as a whole, a document is parked. */
 export const ATTEMPTS_MAX = 10
+/**
+ * Whether a document whose file was not there is tried again in this round, of one in a minute: after failed attempts
+ * in rounds that are further and further apart.
+ */
+export function isDueIn(round: number, attempts: number): boolean {
+  return round % 2 ** (attempts - 1) === 0
+}
+
 /** From then on it goes alone, so that it fails no other document's call. */
 const ALONE_FROM = 3
 

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { isDataUri, parseDataUri } from '../../lib/media/data-uri.ts'
 import type { NetworkView } from '../../lib/media/host-policy.ts'
+import { PassingFailure } from '../../lib/media/passing-failure.ts'
 import { MediaDownloader } from '../../lib/media/media-downloader.ts'
 import type { DownloadedBody } from '../../lib/media/media-downloader.ts'
 import { runSliced } from '../../lib/sliced.ts'
@@ -56,8 +57,8 @@ const unmetered = { spendOnText: () => false }
 
 /**
  * Contract:
- * - `resolve` rejects with INVALID_ARGUMENT for what is refused or cannot be read, now or later; with
- *   OVERLOADED when memory or readers are short; with the signal's reason. The message names the URL,
+ * - `resolve` rejects with INVALID_ARGUMENT for what is refused or cannot be read; with UNAVAILABLE for what may be
+ *   read later, because its host does not answer now; with OVERLOADED when memory or readers are short; with the signal's reason. The message names the URL,
  *   without its query and password.
  * - Bytes are charged to the holding as they arrive. What the result takes stays charged until the
  *   holding is disposed of.
@@ -94,7 +95,8 @@ export class MediaResolver {
       holding.signal.throwIfAborted()
       if (!isServiceError(error)) throw error
       const message = `media ${shownUrl(url)}: ${error.message}`
-      throw new ServiceError(error.code, message, { cause: error })
+      const code = error instanceof PassingFailure ? 'UNAVAILABLE' : error.code
+      throw new ServiceError(code, message, { cause: error })
     } finally {
       holding.release(holding.bytes - heldBefore - keptBytes)
     }

@@ -159,6 +159,17 @@ export function describeEmbedder(name: string, subject: EmbedderSubject): void {
       })
     }
 
+    it('takes a dimension that it answers again for the one of its model', async () => {
+      await embed('known')
+      server.failNext({ kind: 'wrong-dimension' }, { kind: 'wrong-dimension' })
+
+      const once = await failureOf(embed('ab'))
+      const [again] = await embed('ab')
+
+      expect(once.message).to.match(/a vector of 5 numbers, expected 4/)
+      expect([...(again ?? [])]).to.deep.equal([...doubleVector('ab'), 5])
+    })
+
     it('ends its request when the signal aborts, with the reason', async () => {
       const stop = new AbortController()
       server.failNext({ kind: 'silent' })

@@ -161,6 +161,6 @@ export function describeEnrichment(name: string, open: () => Promise<EnrichmentS
 }
 
 function vectorsOf(made: Made): readonly (readonly number[])[] {
-  if (made.kind === 'refused') return []
+  if (made.kind !== 'made') return []
   return made.artifact.rows.map(({ vector }) => [...vector])
 }

@@ -103,7 +103,7 @@ describe('vectors that the store makes', () => {
     const { body: health } = await call('GET', '/status')
 
     await until(async () => (await index()).status.total_indexed === 1)
-    expect(error).to.match(/^the model does not answer since 20.*openai m/)
+    expect(error).to.match(/^the model gives no good answer since 20.*openai m/)
     expect(health.message).to.match(
       /index "meaning" of table "notes" gets no vectors on 1 of 1 shards/,
     )

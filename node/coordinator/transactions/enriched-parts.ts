@@ -155,7 +155,7 @@ export class EnrichedParts {
     } catch (error) {
       if (!isServiceError(error) || error.code !== 'INVALID_ARGUMENT') throw error
       if (isBestEffort) return undefined
-      throw refusal(index, key, error.message)
+      throw failureOf(index, key, { kind: 'refused', message: error.message })
     }
   }
 
@@ -171,7 +171,7 @@ export class EnrichedParts {
         const put = some[i]?.put
         if (put === undefined) continue
         if (one.kind === 'made') keep(put, encodeArtifact(one.artifact))
-        else if (!this.#with.isBestEffort) throw refusal(index, put.key, one.message)
+        else if (!this.#with.isBestEffort) throw failureOf(index, put.key, one)
       }
     }
   }
@@ -220,7 +220,11 @@ function withArtifacts(op: WriteOp, artifacts: readonly ArtifactWrite[] | undefi
   return { ...op, artifacts: [...others, ...artifacts] }
 }
 
-function refusal({ name }: ManagedIndex, key: Buffer, problem: string): ServiceError {
-  const message = `document ${shownKey(key.toString())}: index "${name}": ${problem}`
-  return new ServiceError('INVALID_ARGUMENT', message)
+function failureOf(
+  { name }: ManagedIndex,
+  key: Buffer,
+  { kind, message }: Exclude<Made, { readonly kind: 'made' }>,
+): ServiceError {
+  const code = kind === 'away' ? 'UNAVAILABLE' : 'INVALID_ARGUMENT'
+  return new ServiceError(code, `document ${shownKey(key.toString())}: index "${name}": ${message}`)
 }

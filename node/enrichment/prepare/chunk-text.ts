@@ -1,7 +1,8 @@
 // Cuts a text of any length. A chunker takes a text of limited length, so a longer one goes to it in pieces, each of
 // which ends between paragraphs, lines or words.
 
-import type { Chunker, TextChunk } from '../../providers/contract/provider.ts'
+import { ServiceError } from '../../../lib/errors.ts'
+import { CHUNKS_MAX, type Chunker, type TextChunk } from '../../providers/contract/provider.ts'
 import { askFairly } from './ask-fairly.ts'
 
 /** In UTF-16 units: less than the mebibyte that a chunker takes, in any script. */
@@ -14,28 +15,49 @@ const HARMLESS = 'A sentence that any chunker can cut.'
 /** How texts are cut. */
 export interface ChunkingOptions {
   readonly chunker: Chunker
-  /** What comes behind so many chunks is left out. */
-  readonly chunksMax: number
+  /** What comes behind so many chunks is left out. Undefined: nothing is. */
+  readonly chunksMax: number | undefined
   readonly signal: AbortSignal
 }
 
-/** The chunks with anything to see in them, and where they are in the text. Rejects as `askFairly` does. */
+/**
+ * The chunks with anything to see in them, and where they are in the text. Rejects as `askFairly` does, and with
+ * INVALID_ARGUMENT for a text of more than CHUNKS_MAX chunks of which nothing was to be left out.
+ */
 export async function chunkText(
   text: string,
   { chunker, chunksMax, signal }: ChunkingOptions,
 ): Promise<readonly TextChunk[]> {
+  const max = chunksMax ?? CHUNKS_MAX
   const chunks: TextChunk[] = []
-  for (let from = 0; from < text.length && chunks.length < chunksMax;) {
-    const end = pieceEnd(text, from)
-    const piece = text.slice(from, end)
-    for (const chunk of await cut(piece, chunker, signal)) {
-      const { start } = chunk
-      if (chunk.text.trim() === '' || chunks.length >= chunksMax) continue
-      chunks.push({ text: chunk.text, start: from + start, end: from + chunk.end })
+  let from = 0
+  let isCutOff = false
+  while (from < text.length && chunks.length < max) {
+    const piece = text.slice(from, pieceEnd(text, from))
+    const found = await cut(piece, chunker, signal)
+    const seen = found.filter((chunk) => chunk.text.trim() !== '')
+    isCutOff ||= seen.length > max - chunks.length || hasMore(piece, found)
+    for (const { text: own, start, end } of seen.slice(0, max - chunks.length)) {
+      chunks.push({ text: own, start: from + start, end: from + end })
     }
-    from = end
+    from += piece.length
   }
+  if (chunksMax !== undefined) return chunks
+  if (isCutOff || text.slice(from).trim() !== '') throw tooMany()
   return chunks
+}
+
+/** A chunker that reaches its limit tells nothing of what it leaves out. */
+function hasMore(piece: string, found: readonly TextChunk[]): boolean {
+  return found.length >= CHUNKS_MAX && piece.slice(found.at(-1)?.end).trim() !== ''
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError(
+    'INVALID_ARGUMENT',
+    `its text has more than ${CHUNKS_MAX} chunks; set text.target_tokens of the chunker higher, or max_chunks, ` +
+      'which leaves out what is behind',
+  )
 }
 
 async function cut(

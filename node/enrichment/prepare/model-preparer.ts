@@ -118,7 +118,7 @@ class ModelPreparer implements SourcePreparer {
 
   async #cut(placed: PlacedParts, signal: AbortSignal): Promise<PreparedSource> {
     const { chunker, preparation } = this.#with
-    const chunksMax = preparation.chunker?.chunksMax ?? 0
+    const chunksMax = preparation.chunker?.chunksMax
     if (chunker === undefined) return { rows: wholeRow(placed) }
     const chunks = await chunkText(placed.text, { chunker: chunker.model, chunksMax, signal })
     const rows = rowsOfChunks(chunks, placed)

@@ -9,7 +9,7 @@ import type { SourcePart } from './source-preparer.ts'
 
 /**
  * The parts in their order. What was read stays charged to the holding. Rejects with INVALID_ARGUMENT for a file
- * that cannot be read, with a rate-limited ProviderError where the node has no room for it now, and with the
+ * that cannot be read, with UNAVAILABLE for one that may be read later, with a rate-limited ProviderError where the node has no room for it now, and with the
  * holding's signal's reason.
  */
 export async function resolveParts(

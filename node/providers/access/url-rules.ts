@@ -6,10 +6,11 @@
 //        is connected to, so another answer of the resolver changes nothing.
 //   UR2  A text that was resolved from a reference or from a variable leaves only for a host that the operator
 //        named, or that is the provider's own.
-//   UR3  Link-local addresses, where clouds keep the identity of machines, need a host that the operator named.
+//   UR3  Link-local addresses, and all others where clouds keep the identity of machines, need a host that the
+//        operator named.
 
 import { lookup as lookupAddresses } from 'node:dns'
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 
 /** The addresses that a connection may have. */
@@ -71,14 +72,33 @@ function isTrusted({ hostname, port, protocol }: URL, { trustedHosts }: UrlRules
 /** Whether an address is of the public Internet. */
 export type IsPublic = (address: string) => boolean
 
-const LINK_LOCAL_V4 = /^169\.254\./
-/** fe80::/10, and IPv4 inside IPv6 as Node writes it. */
-const LINK_LOCAL_V6 = /^(fe[89ab][0-9a-f]:|::ffff:(169\.254\.|a9fe:))/i
+/** Link-local addresses, also inside IPv6, and where clouds answer about a machine besides: address and prefix. */
+const OF_THE_MACHINE: readonly (readonly [address: string, prefix: number])[] = [
+  ['169.254.0.0', 16],
+  ['fe80::', 10],
+  ['::a9fe:0', 112],
+  ['64:ff9b::a9fe:0', 112],
+  ['fd00:ec2::', 32],
+  ['fd20:ce::', 32],
+  ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+]
+const ofTheMachine = buildBlockList(OF_THE_MACHINE)
 
 export function isAllowed(address: string, rule: AddressRule, isPublic: IsPublic): boolean {
   if (rule === 'any') return true
   if (rule === 'public') return isPublic(address)
-  return !LINK_LOCAL_V4.test(address) && !LINK_LOCAL_V6.test(address)
+  return !ofTheMachine.check(address, familyOf(address))
+}
+
+function buildBlockList(subnets: typeof OF_THE_MACHINE): BlockList {
+  const list = new BlockList()
+  for (const [address, prefix] of subnets) list.addSubnet(address, prefix, familyOf(address))
+  return list
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }
 
 /** A host whose address is not allowed. The message has no address, which only this node may know. */

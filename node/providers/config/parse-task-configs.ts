@@ -1,5 +1,6 @@
 // The configurations of all tasks but embedding.
 
+import { CHUNKS_MAX } from '../contract/provider.ts'
 import type { FieldReader } from './field-reader.ts'
 import {
   parseBedrockPlace,
@@ -23,7 +24,6 @@ const ANSWER_TOKENS_DEFAULT = 1_024
 /** The limits of the inference API's contract. */
 const TARGET_TOKENS_MAX = 8_192
 const OVERLAP_TOKENS_MAX = 4_096
-const CHUNKS_MAX = 10_000
 const TEMPERATURE_MAX = 2
 
 /** Checks the configuration of a summarizer. Throws as `parseEmbedderConfig` does. */
@@ -113,8 +113,7 @@ export function parseChunkerConfig(value: unknown, where: string): ChunkerConfig
           targetTokens: text.integer('target_tokens', { min: 1, max: TARGET_TOKENS_MAX }),
           overlapTokens: text.integer('overlap_tokens', { min: 0, max: OVERLAP_TOKENS_MAX }),
           separator: text.text('separator'),
-          // The server would leave out the end of a long text after fewer.
-          chunksMax: fields.integer('max_chunks', { min: 1, max: CHUNKS_MAX }) ?? CHUNKS_MAX,
+          chunksMax: fields.integer('max_chunks', { min: 1, max: CHUNKS_MAX }),
           threshold: fields.number('threshold', { min: 0, max: 1 }),
         }
         text.finish('the text of a chunker')

@@ -29,12 +29,14 @@ export interface EmbedOptions {
  * A model that makes dense vectors.
  *
  * Contract, checked for every provider by test/conformance/embedder.ts:
- * - `embed` resolves to one vector for each item, in their order. All numbers are finite, and all vectors
- *   of one embedder's life have one dimension. An empty list of items needs no request.
+ * - `embed` resolves to one vector for each item, in their order. All numbers are finite, and all vectors have one
+ *   dimension. A call fails that is answered another one than the call before; when it is answered again, the model
+ *   is taken to have it, unless the configuration says otherwise. An empty list of items needs no request.
  * - An item is all of its parts together, at least one. Parts of images are refused unless `acceptsImages`.
  * - Every failure but the signal's reason is a `ProviderError`. Its message names the model and what was
  *   wrong, and holds no secret. A failed call has no other effect, and may be made again.
- * - `embed` retries nothing. It waits for its turn (`ProviderPace`), with `use: 'query'` for at most a second.
+ * - `embed` retries nothing. It waits for its turn (`ProviderPace`), with `use: 'query'` for at most a second, and is
+ *   UNAVAILABLE for a query that has no answer after 15 seconds.
  * - After `close`, calls that run and all later ones reject with UNAVAILABLE.
  */
 export interface Embedder {
@@ -45,19 +47,6 @@ export interface Embedder {
     items: readonly (readonly EmbedPart[])[],
     options: EmbedOptions,
   ): Promise<readonly Float32Array[]>
-  close(): Promise<void>
-}
-
-/** The weights of some terms; `terms` ascend, and none occurs twice. Weights are finite and above 0. */
-export interface SparseVector {
-  readonly terms: Uint32Array
-  readonly weights: Float32Array
-}
-
-/** A model that makes sparse vectors. The contract is the one of `Embedder`, but for dimensions. */
-export interface SparseEmbedder {
-  readonly name: string
-  embedSparse(texts: readonly string[], options: EmbedOptions): Promise<readonly SparseVector[]>
   close(): Promise<void>
 }
 
@@ -95,6 +84,9 @@ export interface TextChunk {
   readonly start: number
   readonly end: number
 }
+
+/** The most chunks of a text that a chunker can be asked for, by the contract of the inference API. */
+export const CHUNKS_MAX = 10_000
 
 /** A model or a rule that cuts texts. Chunks are in order and may overlap. */
 export interface Chunker {

@@ -1,6 +1,7 @@
 // An embedder over one protocol: it makes batches, waits for its pace, and trusts no answer.
 
 import type { Clock } from '../../../lib/clock.ts'
+import { prodWhenLate } from '../../../lib/deadline.ts'
 import type { EmbedOptions, Embedder } from '../contract/provider.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import type { EmbedItem, EmbedProtocol, NumberForm } from './embed-protocol.ts'
@@ -18,17 +19,22 @@ import type { PaceLimits } from './provider-pace.ts'
 /** Also in memory at once: twice, as text and as the body of its request. */
 const PACE_LIMITS_DEFAULT: PaceLimits = { inFlightMax: 8, bytesMax: 32 * 1024 * 1024 }
 
+/** Half of what a query has: words or other indexes can answer it in the other half. */
+const QUERY_MS_MAX = 15_000
+
 const SLOWEST_FIRST: readonly NumberForm[] = ['decimal', 'base64', 'binary']
 
 /** Embeds by the requests of a protocol (see the contract of Embedder). */
 export class BatchedEmbedder implements Embedder {
   readonly #protocol: EmbedProtocol
   readonly #pace: ProviderPace
+  readonly #clock: Clock
   readonly #closing = new AbortController()
   #known: KnownAnswers | undefined
 
   constructor(protocol: EmbedProtocol, clock: Clock, limits: PaceLimits = PACE_LIMITS_DEFAULT) {
     this.#protocol = protocol
+    this.#clock = clock
     this.#pace = new ProviderPace(limits, clock)
   }
 
@@ -45,19 +51,38 @@ export class BatchedEmbedder implements Embedder {
     if (this.#closing.signal.aborted) throw this.#closing.signal.reason
     this.#checkItems(items)
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
-    const vectors: Float32Array[] = []
-    while (vectors.length < items.length) {
-      const limits = limitsFor(this.#protocol.limits, this.#known)
-      const batch = nextBatch(items, vectors.length, limits)
-      if (batch === undefined) break
-      vectors.push(...(await this.#request(batch, { ...options, signal })))
-    }
-    return vectors
+    return options.use === 'query'
+      ? this.#embedInTime(items, signal)
+      : this.#embedAll(items, { ...options, signal })
   }
 
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return
     this.#closing.abort(unavailable(`${this.name}: the embedder is closed`))
+  }
+
+  async #embedInTime(items: readonly EmbedItem[], signal: AbortSignal): Promise<Float32Array[]> {
+    const late = new AbortController()
+    const options = { use: 'query', signal: AbortSignal.any([signal, late.signal]) } as const
+    const message = `${this.name}: it embedded no query within ${QUERY_MS_MAX} ms`
+    return prodWhenLate(this.#embedAll(items, options), {
+      clock: this.#clock,
+      ms: QUERY_MS_MAX,
+      onLate: () => late.abort(unavailable(message)),
+    })
+  }
+
+  async #embedAll(items: readonly EmbedItem[], options: EmbedOptions): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = []
+    while (vectors.length < items.length) {
+      const limits = limitsFor(this.#protocol.limits, this.#known)
+      const batch = nextBatch(items, vectors.length, limits)
+      if (batch === undefined) break
+      const answered = await this.#request(batch, options)
+      this.#checkDimension(answered, vectors[0]?.length)
+      vectors.push(...answered)
+    }
+    return vectors
   }
 
   #checkItems(items: readonly EmbedItem[]): void {
@@ -93,17 +118,24 @@ export class BatchedEmbedder implements Embedder {
     if (vectors.length !== count) {
       throw unavailable(`${name}: it answered ${vectors.length} vectors to ${count} inputs`)
     }
-    const expected = dimension ?? vectors[0]?.length ?? 0
-    for (const vector of vectors) {
-      if (vector.length === 0) throw unavailable(`${name}: it answered a vector without numbers`)
-      if (vector.length !== expected) {
-        const message = `${name}: it answered a vector of ${vector.length} numbers, expected ${expected}`
-        throw unavailable(message)
-      }
-      if (!vector.every((value) => Number.isFinite(value))) {
-        throw unavailable(`${name}: it answered a vector with numbers that are not finite`)
-      }
+    if (vectors.some((vector) => vector.length === 0)) {
+      throw unavailable(`${name}: it answered a vector without numbers`)
     }
+    this.#checkDimension(vectors, dimension)
+    if (vectors.every((vector) => vector.every((value) => Number.isFinite(value)))) return
+    throw unavailable(`${name}: it answered a vector with numbers that are not finite`)
+  }
+
+  /** A model may have been replaced by another one: what it answers again after this failure is its dimension. */
+  #checkDimension(vectors: readonly Float32Array[], before: number | undefined): void {
+    const expected = before ?? vectors[0]?.length
+    const other = vectors.find((vector) => vector.length !== expected)
+    if (other === undefined) return
+    this.#known = undefined
+    const { name } = this.#protocol
+    throw unavailable(
+      `${name}: it answered a vector of ${other.length} numbers, expected ${expected}`,
+    )
   }
 
   /** A provider that once answered in another form than asked may do so again. */

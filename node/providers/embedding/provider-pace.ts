@@ -105,7 +105,7 @@ export class ProviderPace {
   async #turn(call: PacedCall): Promise<void> {
     call.signal.throwIfAborted()
     const nowMs = this.#clock.monotonicMs()
-    const waitMs = this.#nextStartMs - nowMs
+    const waitMs = this.#nextStartMs - nowMs + this.#urgent.size * this.#intervalMs
     if (call.isUrgent && waitMs > URGENT_PATIENCE_MS) {
       const retryAfterMs = Math.ceil(waitMs)
       const message = `${call.name}: the provider limits its rate; ask again in ${retryAfterMs} ms`
@@ -128,6 +128,11 @@ export class ProviderPace {
     } finally {
       call.signal.removeEventListener('abort', onAbort)
     }
+  }
+
+  /** Between two starts, as the rate has it. */
+  get #intervalMs(): number {
+    return this.#ratePerS === undefined ? 0 : 1000 / this.#ratePerS
   }
 
   /** Whether nobody waits who goes first. */

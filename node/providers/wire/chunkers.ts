@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import type { ChunkerConfig } from '../config/provider-config.ts'
-import type { Chunker, TextChunk } from '../contract/provider.ts'
+import { CHUNKS_MAX, type Chunker, type TextChunk } from '../contract/provider.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import { AnswerValue } from './answer-reader.ts'
 import { PacedCalls } from './paced-calls.ts'
@@ -49,7 +49,8 @@ function requestConfig(config: ChunkerConfig): object {
     target_tokens: config.targetTokens,
     overlap_tokens: config.overlapTokens,
     separator: config.separator,
-    max_chunks: config.chunksMax,
+    // Unless told, the server leaves out the end of a long text after fewer.
+    max_chunks: config.chunksMax ?? CHUNKS_MAX,
     threshold: config.threshold,
   }
 }

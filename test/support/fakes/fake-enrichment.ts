@@ -17,6 +17,9 @@ import { REFUSED_MARK, type ModelFault } from '../../conformance/enrichment.ts'
 /** A call that carries a text with it fails as a whole, each time. */
 export const POISON_MARK = 'poison'
 
+/** A text with it names a file, which is not there while the model has `isFileAway`. */
+export const FILE_MARK = 'file'
+
 const DIMENSION = 4
 
 /** How a fake is made. */
@@ -30,6 +33,9 @@ export interface FakeEnrichmentOptions {
 export class FakeModel {
   fault: ModelFault | undefined
   callMs = 0
+  isFileAway = false
+  /** How often a file was looked for that was not there. */
+  missed = 0
   /** Texts of calls that succeeded. */
   readonly embedded = new Map<string, number>()
   /** The count of texts in each call, failed ones included. */
@@ -124,6 +130,10 @@ export class FakeEnrichment implements Enrichment {
     if (text === undefined) return { kind: 'made', artifact: { ...head, rows: [] } }
     if (model.fault === 'refuses-marked' && text.includes(REFUSED_MARK)) {
       return { kind: 'refused', message: 'fake model: it refuses this text' }
+    }
+    if (model.isFileAway && text.includes(FILE_MARK)) {
+      model.missed += 1
+      return { kind: 'away', message: 'fake file: its host does not answer' }
     }
     model.embedded.set(text, (model.embedded.get(text) ?? 0) + 1)
     const vector = Float32Array.from(model.vectorOf(text))

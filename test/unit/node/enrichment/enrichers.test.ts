@@ -1,8 +1,15 @@
 import { expect } from 'chai'
 import { storedProgress } from '../../../../node/shard/format/enrichment-progress.ts'
 import { REFUSED_MARK } from '../../../conformance/enrichment.ts'
+import { FILE_MARK } from '../../../support/fakes/fake-enrichment.ts'
 import { countTo } from '../../../support/loads/load.ts'
 import { ENRICHED, EnrichedWorld } from '../../../support/worlds/enriched-world.ts'
+
+/** One round of retries, and the moments in which its calls are made and answered. */
+async function minute(world: EnrichedWorld): Promise<void> {
+  await world.step(60_000)
+  for (let step = 0; step < 4; step++) await world.step(10)
+}
 
 const textsOf = (count: number, prefix = 'text'): Readonly<Record<string, string>> =>
   Object.fromEntries(
@@ -21,6 +28,18 @@ describe('the enricher of a shard', () => {
     expect(found.filter((state) => state === 'nothing')).to.have.length(1)
     expect([...world.model.embedded.values()].every((count) => count === 1)).to.equal(true)
     expect(await world.status()).to.include({ pending: 0, enriched: 501, parked: 0, progress: 1 })
+  })
+
+  it('counts as pending what was acknowledged, from that moment on', async () => {
+    await using world = await EnrichedWorld.open()
+    await world.settle()
+    await world.write(textsOf(20))
+
+    const { pending } = await world.status()
+
+    expect(pending).to.be.at.least(1)
+    await world.until(async () => (await world.status()).pending === 0)
+    expect(world.model.embedded.size).to.equal(20)
   })
 
   it('enriches what was there before the index', async () => {
@@ -109,6 +128,44 @@ describe('the enricher of a shard', () => {
 
     expect(await world.artifacts()).to.deep.equal({ one: 'made', two: 'made' })
     expect([...world.model.embedded.values()]).to.deep.equal([1, 1])
+  })
+
+  it('looks again for a file that was not there, at times that are further and further apart', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.isFileAway = true
+    await world.write({ far: `a ${FILE_MARK}`, near: 'fine' })
+    await world.until(async () => (await world.status()).parked === 1)
+    expect(await world.artifacts()).to.deep.equal({ far: 'parked', near: 'made' })
+
+    const missed: number[] = []
+    for (let round = 1; round <= 8; round++) {
+      await minute(world)
+      missed.push(world.model.missed)
+    }
+    expect(missed).to.deep.equal([2, 3, 3, 4, 4, 4, 4, 5])
+
+    world.model.isFileAway = false
+    for (let round = 9; round <= 16; round++) await minute(world)
+    expect(await world.artifacts()).to.deep.equal({ far: 'made', near: 'made' })
+    expect(await world.status()).to.include({ parked: 0, error: undefined })
+  })
+
+  it('looks ten times for a file, and then not before the document changes', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.isFileAway = true
+    await world.put('far', `a ${FILE_MARK}`)
+    await world.until(async () => (await world.status()).parked === 1)
+
+    for (let round = 1; round <= 600; round++) await minute(world)
+    expect(world.model.missed).to.equal(10)
+    expect((await world.status(1)).parkedDocuments[0]).to.include({ attempts: 10 })
+
+    world.model.isFileAway = false
+    for (let round = 1; round <= 10; round++) await minute(world)
+    expect(await world.artifacts()).to.deep.equal({ far: 'parked' })
+    await world.put('far', `another ${FILE_MARK}`)
+    await world.settle()
+    expect(await world.artifacts()).to.deep.equal({ far: 'made' })
   })
 
   it('does not count a document as parked that a write has given its vector', async () => {

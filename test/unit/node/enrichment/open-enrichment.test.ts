@@ -87,7 +87,8 @@ async function openWorld(
   })
   const templates = new TemplateCache({ clock: systemClock })
   const index = { id: 'a'.repeat(16), name: 'meaning', settings }
-  const media = openMedia({ settings: MEDIA_SETTINGS_DEFAULT, clock: systemClock, environment: {} })
+  const privateToo = { ...MEDIA_SETTINGS_DEFAULT, blockPrivateIps: false }
+  const media = openMedia({ settings: privateToo, clock: systemClock, environment: {} })
   const parts = { clock: systemClock, providers, templates, media }
   const enrichment = openEnrichment(index, parts)
   const close = async (): Promise<void> => {
@@ -239,6 +240,20 @@ describe('openEnrichment', () => {
       sources.map((source) => (source === shown ? 'refused' : 'made')),
     )
     expect(made?.[2]).to.have.property('message').that.includes('embeds no images')
+  })
+
+  it('tells a file that is away from its model, and makes what names none', async () => {
+    const settings = { source: { kind: 'template', template: '{{text}}{{media url=file}}' } }
+    const away = await sourceIn(settings, { text: 'a', file: 'http://127.0.0.1:1/file' })
+    const json = Buffer.from('{"text":"tide"}')
+    const plain = await world?.enrichment.sourceOf({ key: Buffer.from('p'), json }, never)
+
+    const made = await world?.enrichment.make(plain ? [away, plain] : [], never)
+
+    expect(made?.map(({ kind }) => kind)).to.deep.equal(['away', 'made'])
+    expect(made?.[0])
+      .to.have.property('message')
+      .that.matches(/^media http:\/\/127\.0\.0\.1:1\/file: .*ECONNREFUSED/)
   })
 
   it('makes a row for each chunk, and keeps the texts of chunks where it shall', async () => {

@@ -21,6 +21,14 @@ describe('the rules of addresses', () => {
     ['FEB0::1', ['any']],
     ['::ffff:169.254.169.254', ['any']],
     ['::ffff:a9fe:a9fe', ['any']],
+    ['::a9fe:a9fe', ['any']],
+    ['64:ff9b::a9fe:a9fe', ['any']],
+    ['fd00:ec2::254', ['any']],
+    ['fd20:ce::254', ['any']],
+    ['100.100.100.200', ['any']],
+    ['::ffff:168.63.129.16', ['any']],
+    ['fd00:1::1', ['any', 'not-link-local']],
+    ['100.100.100.201', ['any', 'not-link-local']],
   ]
 
   for (const [address, allowed] of table) {
@@ -38,6 +46,7 @@ describe('the rules of addresses', () => {
       'http://0xa9.0xfe.0xa9.0xfe/',
       'http://[::ffff:169.254.169.254]/',
       'http://[fe80::1]/',
+      'http://[fd00:ec2::254]/',
     ]
 
     for (const text of refused) {

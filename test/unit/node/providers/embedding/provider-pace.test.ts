@@ -171,6 +171,21 @@ describe('the pace of a provider', () => {
     expect(refusal).to.have.property('message').that.includes('openai m')
   })
 
+  it('counts the queries that wait before it to what a query would wait', async () => {
+    void ask('a')
+    await settle()
+    await limited(0, 0) // one call in two seconds
+    clock.advance(1_500)
+    void ask('first', { isUrgent: true })
+    await settle()
+
+    void ask('second', { isUrgent: true })
+    await settle()
+
+    expect(pace.waiting).to.equal(1)
+    expect(ended).to.deep.equal(['a failed', 'second failed'])
+  })
+
   it('forgets a waiting call whose signal aborts, and the others have their turns', async () => {
     const stop = new AbortController()
     for (const name of ['a', 'b', 'c']) void ask(name)
