@@ -141,7 +141,7 @@ function listsOf(
 }
 
 /** What people ask is plain text: the marks of query strings mean nothing in it. */
-function anyWord(text: string): Query {
+export function anyWord(text: string): Query {
   return {
     kind: 'match',
     field: undefined,

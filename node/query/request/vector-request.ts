@@ -66,7 +66,7 @@ function parseSought(body: Clause): SoughtMeaning | undefined {
     refuse('embedding_template', 'needs semantic_search, the text that it is filled with')
   }
   if (document === undefined) {
-    if (text === '') refuse('semantic_search', 'must not be empty')
+    if (text?.trim() === '') refuse('semantic_search', 'must not be empty')
     return text === undefined ? undefined : { kind: 'text', text, template }
   }
   if (text !== undefined) {

@@ -1515,7 +1515,7 @@ export interface components {
              */
             readonly profile?: boolean;
             /**
-             * @description Tell which words of the query look mistyped, in `suggestions` of the answer: a word that
+             * @description Tell which words of the query (`semantic_search` as well) look mistyped, in `suggestions` of the answer: a word that
              *     hardly any document has, and that is one edit, or two in a word of six letters and more, from
              *     a word that is more frequent. It takes a moment longer than the query alone.
              * @default false

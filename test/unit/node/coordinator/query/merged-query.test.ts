@@ -142,6 +142,15 @@ describe('a query for vectors', () => {
     ])
   })
 
+  it('suggests words that are mistyped in a text that is embedded alone', async () => {
+    const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
+    const body = { semantic_search: 'by the roadz', indexes: ['mean'], suggest: true }
+
+    const { suggestions } = await ask(body, { models })
+
+    expect(suggestions?.map(({ corrected }) => corrected)).to.deep.equal(['by the roads'])
+  })
+
   it('uses the only index of vectors of the table where none is named', async () => {
     const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
     const table = { vectorIndexes: [MANAGED] }

@@ -67,6 +67,7 @@ describe('the vectors of a query', () => {
 
   const refused: Readonly<Record<string, string>> = {
     '{"semantic_search":""}': 'semantic_search: must not be empty',
+    '{"semantic_search":" \\n"}': 'semantic_search: must not be empty',
     '{"semantic_search":5}': 'semantic_search: must be a string',
     '{"semantic_search":"a","similar_to":{"key":"b"}}': 'similar_to: cannot stand beside',
     '{"similar_to":"b"}': 'similar_to: must be an object',
