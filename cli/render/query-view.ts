@@ -13,6 +13,8 @@ export const MARKS = { pre: '\ue000', post: '\ue001' } as const
 const BAR_COLUMNS = 24
 const KEY_COLUMNS = 28
 const INDENT = '    '
+/** The name of what words give, in `_index_scores`. */
+const WORDS = 'full_text'
 
 /** The texts before and after each found word of a highlight. */
 export interface Marks {
@@ -55,9 +57,8 @@ export function nextCursor(
 }
 
 function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
-  const score = numberOf(memberOf(hit, '_score')).toFixed(2)
   const key = paint(screen, 'bold', printable(String(memberOf(hit, '_id'))))
-  const lines = [`${paint(screen, 'dim', score.padStart(7))}  ${key}`]
+  const lines = [`${paint(screen, 'dim', scoreOf(hit).padStart(7))}  ${key}${foundIn(hit, screen)}`]
   const marked = entriesOf(memberOf(hit, '_highlight'))
   for (const [field, fragments] of marked) {
     for (const fragment of listOf(fragments)) {
@@ -69,6 +70,26 @@ function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
   if (marked.length > 0) return lines
   const source = printable(JSON.stringify(memberOf(hit, '_source') ?? {}))
   return [...lines, INDENT + cutText(source, Math.max(20, edgeOf(screen) - INDENT.length))]
+}
+
+/** Scores of merged ranks are some hundredths, and differ in the digits behind. */
+function scoreOf(hit: unknown): string {
+  return numberOf(memberOf(hit, '_score')).toFixed(isMerged(hit) ? 4 : 2)
+}
+
+/** What each index gave to a merged hit. */
+function foundIn(hit: unknown, screen: Output): string {
+  if (!isMerged(hit)) return ''
+  const scores = entriesOf(memberOf(hit, '_index_scores')).map(
+    ([name, value]) => `${printable(name)} ${numberOf(value).toFixed(name === WORDS ? 2 : 4)}`,
+  )
+  return `  ${paint(screen, 'dim', scores.join(' · '))}`
+}
+
+/** Words alone give a hit its score. */
+function isMerged(hit: unknown): boolean {
+  const scores = entriesOf(memberOf(hit, '_index_scores'))
+  return scores.length > 1 || scores.some(([name]) => name !== WORDS)
 }
 
 /** White space becomes single spaces, because line feeds would break the list. */

@@ -42,6 +42,8 @@ export interface RequestOptions {
   readonly signal: AbortSignal
 }
 
+const PULL = 'get one with "quarry models pull", and start the server again'
+
 /** The model of a name. Throws NOT_FOUND for an unknown name: a retry would not help. */
 export function requireModel<Kind extends ModelKind>(
   catalog: ModelCatalog,
@@ -51,9 +53,10 @@ export function requireModel<Kind extends ModelKind>(
   const spec = catalog.find(kind, name)
   if (spec !== undefined) return spec
   if (catalog.ofKind(kind).length === 0) {
-    throw modelNotFound(name, `there are none; add one to MODELS_DIR/${FOLDER_BY_KIND[kind]}`)
+    const folder = `MODELS_DIR/${FOLDER_BY_KIND[kind]}`
+    throw modelNotFound(name, `there are none; ${PULL}, or add its folder to ${folder}`)
   }
-  throw modelNotFound(name, 'GET /api/models lists all models')
+  throw modelNotFound(name, `${PULL}; GET /api/models lists those that are there`)
 }
 
 /** The error for an unknown model name. `remedy` tells the client what to do. */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 
 export const QUERIES_PER_REQUEST_MAX = 100
-/** The largest query, which is parsed in one step. */
+/** The largest query. */
 export const QUERY_BYTES_MAX = 1024 * 1024
 
 const LINE_FEED = 0x0a

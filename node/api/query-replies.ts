@@ -12,6 +12,7 @@ import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import { AT_ONCE_BYTES_MAX } from '../../lib/http/request-body.ts'
 import { runAtOnce, runSliced } from '../../lib/sliced.ts'
 import type { QueryResult } from '../coordinator/query/query-result.ts'
+import { parseSentInParts } from '../document/exact-json-parts.ts'
 import { parseExact } from '../document/exact-json.ts'
 import { parseQueryRequest, type QueryRequest } from '../query/request/query-request.ts'
 import { JsonPieces, writeJson } from './json-pieces.ts'
@@ -39,7 +40,11 @@ export async function answerQueries(
   const texts =
     body.length <= AT_ONCE_BYTES_MAX ? runAtOnce(split) : await runSliced(split, { clock, signal })
   const ask: Ask = async (text) => {
-    const request = parseQueryRequest(parseExact(text))
+    const value =
+      text.length <= AT_ONCE_BYTES_MAX
+        ? parseExact(text)
+        : await runSliced(parseSentInParts(text), { clock, signal })
+    const request = parseQueryRequest(value)
     const options = { signal, memory, isStale: isStale({ query }) }
     return service.query(chooseTable(request, path), request, options)
   }

@@ -1,5 +1,6 @@
 // Parses JSON of any length in steps: what is large is walked through, and what is small is parsed at once.
 
+import { ServiceError } from '../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import { parseExact, type JsonValue } from './exact-json.ts'
 import { buildObject } from './json-object.ts'
@@ -10,8 +11,22 @@ import { readLongString } from './long-string.ts'
 const SMALL_BYTES_MAX = 32 * 1024
 /** What a member costs beside its bytes. The unit is bytes. */
 const MEMBER_COST_BYTES = 64
+const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
-/** Parses as `parseExact` does; `json` is compact JSON of a stored document. */
+/**
+ * Parses as `parseExact` does what a client has sent: with white space around it, or not JSON at all. Values nest about
+ * 100 levels deep.
+ */
+export function* parseSentInParts(json: Buffer): Sliced<JsonValue> {
+  if (json.length <= SMALL_BYTES_MAX) return parseExact(json)
+  const from = json.findIndex((byte) => !SPACES.has(byte))
+  const to = json.findLastIndex((byte) => !SPACES.has(byte)) + 1
+  const value = json.subarray(Math.max(0, from), to)
+  const kind = kindAt(value, 0)
+  return kind === 'object' || kind === 'array' ? yield* parseInParts(value) : parseExact(value)
+}
+
+/** Parses as `parseExact` does; `json` is JSON of one value, with nothing around it. */
 export function* parseInParts(json: Buffer): Sliced<JsonValue> {
   if (json.length <= SMALL_BYTES_MAX) return parseExact(json)
   const kind = kindAt(json, 0)
@@ -30,6 +45,7 @@ function* parseMembers(json: Buffer): Sliced<[string, JsonValue][]> {
     const name = readString(json, nameStart, nameEnd, nameHasEscapes)
     members.push([name, yield* parseNext(scanner, meter)])
   }
+  checkEnd(scanner)
   return members
 }
 
@@ -39,7 +55,13 @@ function* parseElements(json: Buffer): Sliced<JsonValue[]> {
   const elements: JsonValue[] = []
   scanner.enterArray()
   while (scanner.nextElement()) elements.push(yield* parseNext(scanner, meter))
+  checkEnd(scanner)
   return elements
+}
+
+function checkEnd({ bytes, position }: JsonScanner): void {
+  if (position === bytes.length) return
+  throw new ServiceError('INVALID_ARGUMENT', `malformed JSON: more text behind byte ${position}`)
 }
 
 function* parseNext(scanner: JsonScanner, meter: StepMeter): Sliced<JsonValue> {

@@ -60,6 +60,28 @@ describe('quarry query', () => {
     expect(stderr).to.contain('no index "notes"; there are full_text_index_v0')
   })
 
+  it('shows what each index gave to merged hits', async () => {
+    const places = '/api/v1/tables/places'
+    const near = { type: 'embeddings', external: true, dimension: 2 }
+    await api.send({ method: 'POST', path: places, body: JSON.stringify({ indexes: { near } }) })
+    const inserts = {
+      bay: { title: 'Bay', _embeddings: { near: [0, 0] } },
+      cape: { title: 'Cape', _embeddings: { near: [0, 1.5] } },
+      dune: { title: 'Dune', _embeddings: { near: [3, 0] } },
+    }
+    const body = JSON.stringify({ inserts, sync_level: 'full_index' })
+    await api.send({ method: 'POST', path: `${places}/batch`, body })
+
+    const { stdout } = await runCommand(['query', 'places', '--like', 'bay'], api)
+    const both = await runCommand(['query', 'places', 'dune', '--like', 'bay'], api)
+
+    expect(stdout).to.match(
+      /^ 0\.0164 {2}cape {2}near 2\.2500\n.*\n 0\.0161 {2}dune {2}near 9\.0000\n/,
+    )
+    expect(both.stdout).to.match(/^ 0\.0325 {2}dune {2}full_text \d\.\d\d · near 9\.0000\n/)
+    expect(both.stdout).to.match(/\n2 hits in/)
+  })
+
   it('prints the unchanged answer with --json', async () => {
     const { stdout } = await runCommand(['query', 'books', '--limit', '0', '--json'], api)
 

@@ -251,7 +251,9 @@ describe('quarry swarm', () => {
     expect(out.match(/^ {2}curl /gm)).to.have.length(15)
     expect(out).to.match(/description {2}.*\*json\*/i)
     expect(out).to.match(/^ {4}large +█+ +\d+$/m)
-    expect(out).to.match(/^▸ Search by meaning$[^▸]*^ +0\.02  \S+@\d[^▸]*4 hits in/m)
+    expect(out).to.match(
+      /^▸ Search by meaning$[^▸]*^ +0\.0164  \S+@\d\S+  meaning 0\.\d{4}$[^▸]*4 hits in/m,
+    )
     expect(out).to.contain('409')
     expect(out).to.contain('"inserted": 2')
   })

@@ -217,10 +217,9 @@ export class MergedQuery {
     return weights.get(name) ?? weights.get(index) ?? 1
   }
 
-  /** All matches of the words, or the documents of the windows. */
+  /** All matches of the words, or the documents of the windows where these are more: never fewer than there are hits. */
   #totalOf(lists: readonly FoundList[], fused: readonly MergedHit[]): number {
-    const totals = lists.flatMap(({ total }) => (total === undefined ? [] : [total]))
-    return totals.length > 0 ? Math.max(...totals) : fused.length
+    return Math.max(fused.length, ...lists.map(({ total = 0 }) => total))
   }
 
   async #aggregations(fused: readonly MergedHit[]): Promise<FoundAggregations> {

@@ -107,7 +107,9 @@ export class NearestSearcher {
     if (models.embedQuery === undefined) {
       return refuse('semantic_search', `this node embeds no texts; send a vector in embeddings`)
     }
-    const vector = await models.embedQuery({ table, index, text, template }, this.#run.signal)
+    const embed = models.embedQuery.bind(models, { table, index, text, template })
+    const hasWords = this.#run.request.merge?.strategy === 'failover'
+    const vector = await (hasWords ? this.#run.inHalfTheTime(embed) : embed(this.#run.signal))
     return { kind: 'dense', vector }
   }
 

@@ -18,7 +18,7 @@ import type { QueriedTable, QueriedVectors } from './queried-table.ts'
 /** A list of the documents that match words. */
 export interface TextList {
   readonly index: string
-  /** Its name in `_index_scores`: `full_text`, or the index's if there are several such lists. */
+  /** Its name in `_index_scores`: `full_text`, or the index's if there are several such lists, or vectors of that name. */
   readonly name: string
   /** Undefined: every document matches. */
   readonly query: Query | undefined
@@ -118,7 +118,7 @@ function planTexts(table: QueriedTable, request: QueryRequest): readonly TextLis
   if (chosen.length > 1 && fullText === undefined) {
     refuse('indexes', 'several full_text indexes need full_text_search to score their hits')
   }
-  return listsOf(chosen, fullText)
+  return listsOf(table, chosen, fullText)
 }
 
 /** The text itself is looked for where a full-text index is named, or has to stand in for the vectors. */
@@ -127,16 +127,21 @@ function textsOfMeaning(table: QueriedTable, request: QueryRequest): readonly Te
   const sought = vectors?.sought
   if (sought?.kind !== 'text') return []
   const isWanted = merge?.strategy === 'failover' || namedTexts(table, request).length > 0
-  return isWanted ? listsOf(chosenTexts(table, request), anyWord(sought.text)) : []
+  return isWanted ? listsOf(table, chosenTexts(table, request), anyWord(sought.text)) : []
 }
 
-function listsOf(indexes: readonly string[], query: Query | undefined): readonly TextList[] {
-  const isOnly = indexes.length === 1
-  return indexes.map((index) => ({ index, name: isOnly ? ONLY_NAME : index, query }))
+function listsOf(
+  { vectorIndexes }: QueriedTable,
+  indexes: readonly string[],
+  query: Query | undefined,
+): readonly TextList[] {
+  const isTaken = vectorIndexes.some(({ name }) => name === ONLY_NAME)
+  const isShort = indexes.length === 1 && !isTaken
+  return indexes.map((index) => ({ index, name: isShort ? ONLY_NAME : index, query }))
 }
 
 /** What people ask is plain text: the marks of query strings mean nothing in it. */
-function anyWord(text: string): Query {
+export function anyWord(text: string): Query {
   return {
     kind: 'match',
     field: undefined,

@@ -1,4 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts'
+import { prodWhenLate } from '../../../lib/deadline.ts'
+import { ServiceError } from '../../../lib/errors.ts'
 import { runSliced, type Sliced } from '../../../lib/sliced.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
 import type {
@@ -92,6 +94,21 @@ export class QueryRun {
 
   sliced<Result>(work: Sliced<Result>): Promise<Result> {
     return runSliced(work, { clock: this.clock, signal: this.deadline.signal })
+  }
+
+  /**
+   * Asks a model that the query can do without. It has half of the time that is left, so that the rest of the query has
+   * the other half; then it is UNAVAILABLE, as one that refuses connections is.
+   */
+  async inHalfTheTime<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const ms = Math.max(0, Math.round((this.deadline.atMs - this.clock.monotonicMs()) / 2))
+    const late = new AbortController()
+    const silent = `the model did not answer within ${ms} ms, half of the time of the query`
+    return prodWhenLate(ask(AbortSignal.any([this.signal, late.signal])), {
+      clock: this.clock,
+      ms,
+      onLate: () => late.abort(new ServiceError('UNAVAILABLE', silent)),
+    })
   }
 
   /** Where acts of one phase run side by side, the longest one counts. */

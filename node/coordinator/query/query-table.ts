@@ -17,7 +17,7 @@ import { fetchPage } from './page-fetch.ts'
 import { buildMarkDocuments } from './page-highlights.ts'
 import type { QueriedShard, QueriedTable, QueryParts } from './queried-table.ts'
 import { QueryDeadline } from './query-deadline.ts'
-import { planQuery, type QueryPlan } from './query-plan.ts'
+import { anyWord, planQuery, type QueryPlan } from './query-plan.ts'
 import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './query-result.ts'
 import { conditionsOf, QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
@@ -143,7 +143,10 @@ class TableQuery {
   async #suggestions(): Promise<readonly QuerySuggestion[]> {
     const { request } = this.#run
     const index = this.#textIndex
-    const conditions = conditionsOf(request, this.#words)
+    const sought = request.vectors?.sought
+    // Words of a question may be mistyped, too, whether they are looked for or embedded.
+    const meant = sought?.kind === 'text' ? anyWord(sought.text) : undefined
+    const conditions = conditionsOf(request, this.#words ?? meant)
     if (index === undefined) return []
     const first = { kind: 'first', limit: 0 } as const
     const search = { index, conditions, order: [], window: first, aggregations: new Map() }

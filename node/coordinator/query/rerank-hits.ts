@@ -62,7 +62,8 @@ async function scored(
   const read = await readTexts(run, reranker, hits)
   const documents = read.map(({ text }) => text)
   const asked = { config, query: rerankedTextOf(run.request) ?? '', documents }
-  const scores = documents.length === 0 ? [] : await score(asked, run.signal)
+  const scores =
+    documents.length === 0 ? [] : await run.inHalfTheTime((signal) => score(asked, signal))
   const ordered = read
     .map(({ hit }, i) => ({ ...hit, score: must(scores[i], 'a score for each document') }))
     .toSorted(compareScored)

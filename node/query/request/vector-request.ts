@@ -1,10 +1,11 @@
 // The part of a query that is about vectors: where they come from, and how indexes of vectors are searched.
 
 import { DIMENSION_MAX } from '../../embedding/settings.ts'
+import { SPARSE_TERMS_MAX } from '../../embedding/sparse-rules.ts'
 import { parseVector, type WrittenVector } from '../../embedding/vector-forms.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { numberOf } from '../../document/exact-json.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
+import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { checkMembers, optionalTextOf, parseNumber, textOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
 import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
@@ -29,11 +30,14 @@ export interface VectorRequest {
 }
 
 const EFFORT_DEFAULT = 0.5
-const EMBEDDINGS_MAX = 32
+/** A table has no more indexes. */
+const EMBEDDINGS_MAX = 16
 const TEMPLATE_LENGTH_MAX = 100_000
 /** A character of base64 stands for so many bytes. */
 const BASE64_BYTES = 3 / 4
 const NUMBER_BYTES = 4
+/** A form of lists has two of them; one of terms and weights has more members. */
+const LIST_MEMBERS_MAX = 4
 const SOURCES = 'semantic_search, embeddings or similar_to'
 const OPTIONS = ['search_effort', 'distance_under', 'distance_over']
 
@@ -62,7 +66,7 @@ function parseSought(body: Clause): SoughtMeaning | undefined {
     refuse('embedding_template', 'needs semantic_search, the text that it is filled with')
   }
   if (document === undefined) {
-    if (text === '') refuse('semantic_search', 'must not be empty')
+    if (text?.trim() === '') refuse('semantic_search', 'must not be empty')
     return text === undefined ? undefined : { kind: 'text', text, template }
   }
   if (text !== undefined) {
@@ -97,20 +101,26 @@ function parseEmbeddings(members: JsonObject): ReadonlyMap<string, WrittenVector
 
 /** A vector of a size that any index could have, so that reading it takes little time. */
 function parseSized(value: JsonValue, where: string): WrittenVector {
-  const lists = isJsonObject(value) ? [value, ...Object.values(value)] : [value]
-  if (lists.some((list) => sizeOf(list) > DIMENSION_MAX)) {
-    refuse(where, `may have at most ${DIMENSION_MAX} numbers`)
-  }
+  if (isJsonObject(value)) checkTerms(value, where)
+  else if (sizeOf(value) > DIMENSION_MAX) refuse(where, `may have at most ${DIMENSION_MAX} numbers`)
   const vector = parseVector(value, where)
   const count = vector.kind === 'dense' ? vector.vector.length : vector.terms.length
   return count > 0 ? vector : refuse(where, 'must have at least one number')
 }
 
-/** How many numbers there may be in a form. */
-function sizeOf(form: JsonValue): number {
-  if (typeof form === 'string') return (form.length * BASE64_BYTES) / NUMBER_BYTES - 1
-  if (isJsonArray(form)) return form.length
-  return isJsonObject(form) ? Object.keys(form).length : 0
+/** Checks how many terms a sparse vector has, as members or in lists. */
+function checkTerms(form: JsonObject, where: string): void {
+  const names = Object.keys(form)
+  const lists = names.length <= LIST_MEMBERS_MAX ? names.map((name) => sizeOf(form[name])) : []
+  const count = Math.max(names.length, ...lists)
+  if (count <= SPARSE_TERMS_MAX) return
+  refuse(where, `has ${count} terms, and a sparse vector may have ${SPARSE_TERMS_MAX}`)
+}
+
+/** How many numbers there may be in a list. */
+function sizeOf(list: JsonValue | undefined): number {
+  if (typeof list === 'string') return Math.floor((list.length * BASE64_BYTES) / NUMBER_BYTES)
+  return Array.isArray(list) ? list.length : 1
 }
 
 function parseEffort(members: JsonObject): number {

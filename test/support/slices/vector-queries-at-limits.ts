@@ -43,6 +43,19 @@ export const VECTOR_QUERIES: Readonly<Record<string, (client: StoreClient) => Pr
     }
     await expectAnswer(client, body)
   },
+  'a body of numbers, the last of which has many digits': async (client) => {
+    await prepareVectors(client)
+    const body = `{"embeddings":{"near":[${'1,'.repeat(500_000)}0.12345678901234567]}}`
+    const { status } = await client.send('POST', `${TABLES}/vectored/query`, body)
+    expect(status).to.equal(400)
+  },
+  'sparse vectors of as many terms as there may be': async (client) => {
+    await prepareVectors(client)
+    const terms = Object.fromEntries(countTo(4096).map((n) => [10_000_000 + n * 7919, 1]))
+    const embeddings = Object.fromEntries(countTo(16).map((n) => [`near${n}`, terms]))
+    const { status } = await client.send('POST', `${TABLES}/vectored/query`, { embeddings })
+    expect(status).to.equal(404)
+  },
   'a filter that passes nothing, in a table without words': async (client) => {
     await prepareVectors(client)
     await client.send('DELETE', `${TABLES}/vectored/indexes/full_text_index_v0`)

@@ -1361,13 +1361,16 @@ export interface components {
                 /**
                  * @description `rrf` adds up weight / (rank_constant + rank), with ranks from 1. `rsf` adds up weight × value,
                  *     where the values of each window are scaled to 0 for its worst hit and 1 for its best.
-                 *     `failover` answers by vectors alone, merged by `rrf`; if the text cannot be embedded, or no
-                 *     index of vectors answers, it looks for words instead, and says so in `warnings`.
+                 *     `failover` answers by vectors alone, merged by `rrf`; if the text cannot be embedded within half of
+                 *     the `timeout`, or no index of vectors answers, it looks for words instead, and says so in `warnings`.
                  * @default rrf
                  * @enum {string}
                  */
                 readonly strategy?: "rrf" | "rsf" | "failover";
-                /** @description By index, or `full_text`. The default is 1. */
+                /**
+                 * @description By index, or `full_text` for the words. The default is 1. Where an index of vectors has that name, the
+                 *     words go by the name of their own index, here and in `_index_scores`.
+                 */
                 readonly weights?: {
                     readonly [key: string]: number;
                 };
@@ -1462,7 +1465,7 @@ export interface components {
             };
             /**
              * @description A model that reads each of the best hits, at most 1000 of the window, beside the text of the query and scores
-             *     it anew. If it does not answer, hits keep their order, and `warnings` says so. Each provider has settings of its
+             *     it anew. If it does not answer within half of the time that is left, hits keep their order, and `warnings` says so. Each provider has settings of its
              *     own beside these, which it checks: `quarry`, `cohere`, `vertex`. There are at most 16 of them, each a text of at
              *     most 4096 characters, a number or a boolean.
              */
@@ -1512,7 +1515,7 @@ export interface components {
              */
             readonly profile?: boolean;
             /**
-             * @description Tell which words of the query look mistyped, in `suggestions` of the answer: a word that
+             * @description Tell which words of the query (`semantic_search` as well) look mistyped, in `suggestions` of the answer: a word that
              *     hardly any document has, and that is one edit, or two in a word of six letters and more, from
              *     a word that is more frequent. It takes a moment longer than the query alone.
              * @default false
@@ -1628,8 +1631,8 @@ export interface components {
             readonly table: string;
             readonly hits: {
                 /**
-                 * @description How many documents were found, exactly. Of a search for vectors alone, how many of the nearest
-                 *     were looked at.
+                 * @description How many documents match the words, exactly. Where hits are merged, the documents of their windows
+                 *     where these are more: of a search for vectors alone, how many of the nearest were looked at.
                  */
                 readonly total: number;
                 readonly max_score: number;

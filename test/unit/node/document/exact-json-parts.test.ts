@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { runAtOnce } from '../../../../lib/sliced.ts'
-import { stringifyExact } from '../../../../node/document/exact-json.ts'
-import { parseInParts } from '../../../../node/document/exact-json-parts.ts'
+import { parseExact, stringifyExact } from '../../../../node/document/exact-json.ts'
+import { parseInParts, parseSentInParts } from '../../../../node/document/exact-json-parts.ts'
 
 /** Compact, with numbers that a double cannot carry. */
 const ROW =
@@ -24,6 +24,39 @@ describe('parsing JSON in parts', () => {
       expect(stringifyExact(parsed) === normal, 'the same text').to.equal(true)
     })
   }
+
+  const rows = Array.from({ length: 700 }, () => ROW)
+  const sent: Readonly<Record<string, string>> = {
+    'white space everywhere': `\r\n { "list" :\t[ ${rows.join(' ,\n')} ] , "n" : 1.0 , "n" : 2 } \n`,
+    'a list of lists': ` [[${rows.join()}] , [ ]] `,
+    'a long string': ` ${long}`,
+  }
+  for (const [name, json] of Object.entries(sent)) {
+    it(`reads what a client has sent with ${name}`, () => {
+      const parsed = runAtOnce(parseSentInParts(Buffer.from(json)))
+
+      expect(stringifyExact(parsed) === stringifyExact(parseExact(json)), 'the same').to.equal(true)
+    })
+  }
+
+  it('refuses what a client has sent that is not JSON', () => {
+    const whole = `{"list":[${rows.join()}]}`
+    const broken = [
+      `${whole},`,
+      `${whole} {}`,
+      whole.slice(0, -1),
+      whole.slice(0, 40_000),
+      `[${whole}`,
+      `${long}"`,
+    ]
+    const deep = `${'['.repeat(110)}${long}${']'.repeat(110)}`
+
+    for (const text of [...broken, deep, ' '.repeat(50_000)]) {
+      expect(() => runAtOnce(parseSentInParts(Buffer.from(text))), text.slice(-20))
+        .to.throw()
+        .with.property('code', 'INVALID_ARGUMENT')
+    }
+  })
 
   it('pauses in a long text', () => {
     const json = Buffer.from(`[${Array.from({ length: 5_000 }, () => ROW).join(',')}]`)

@@ -9,6 +9,7 @@ import { VectorShard } from '../../../../support/fakes/vector-shard.ts'
 import {
   ask,
   bothShards,
+  clock,
   DOWN,
   failing,
   idsOf,
@@ -75,6 +76,23 @@ describe('a merged query where something fails', () => {
     expect(result).to.not.have.property('error')
   })
 
+  it('falls back to words in time when the model is silent', async () => {
+    const asked = signalled()
+    const models: QueryModels = { embedQuery: (_, signal) => asked.silence(signal) }
+    const merge_config = { strategy: 'failover' }
+    const body = { semantic_search: 'sea', indexes: ['mean'], merge_config, timeout: '8s' }
+
+    const answer = ask(body, { models })
+    await asked.begun
+    clock.advance(4_000)
+    const result = await answer
+
+    expect(idsOf(result)).to.deep.equal(['a2', 'a1', 'b1'])
+    expect(result.warnings).to.deep.equal([
+      'failover: index "mean" did not answer: the model did not answer within 4000 ms, half of the time of the query',
+    ])
+  })
+
   it('refuses the vector of an embedder whose dimension has changed', async () => {
     const models: QueryModels = { embedQuery: async () => Float32Array.of(1, 2, 3) }
 
@@ -88,12 +106,7 @@ describe('a merged query where something fails', () => {
   it('ends with its deadline while a model is silent', async () => {
     const slow = new ManualClock()
     const shard = new VectorShard(LEFT)
-    const models: QueryModels = {
-      embedQuery: (_, signal) =>
-        new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(signal.reason))
-        }),
-    }
+    const models: QueryModels = { embedQuery: (_, signal) => signalled().silence(signal) }
     const table = {
       name: 'books',
       schema: undefined,
@@ -180,4 +193,29 @@ describe('a reranker', () => {
     ])
     expect(result.profile).to.not.have.property('reranker')
   })
+
+  it('that is silent leaves the order, in time', async () => {
+    const asked = signalled()
+    const models: QueryModels = { rerank: (_, signal) => asked.silence(signal) }
+
+    const answer = ask({ ...body, timeout: '8s' }, { models })
+    await asked.begun
+    clock.advance(4_000)
+    const result = await answer
+
+    expect(idsOf(result)).to.deep.equal(['a1', 'a2', 'b1', 'a3', 'b2'])
+    expect(String(result.warnings)).to.include('the model did not answer within 4000 ms')
+  })
 })
+
+/** A model that takes a question and never answers; `begun` resolves when it was asked. */
+function signalled() {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const silence = (signal: AbortSignal): Promise<never> => {
+    begin()
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  }
+  return { begun, silence }
+}

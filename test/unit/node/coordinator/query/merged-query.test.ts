@@ -12,6 +12,7 @@ import {
   NEAR_ORIGIN,
   scoresOf,
   SEA,
+  VEC,
 } from '../../../../support/worlds/queried-vectors.ts'
 
 describe('a query for vectors', () => {
@@ -141,6 +142,15 @@ describe('a query for vectors', () => {
     ])
   })
 
+  it('suggests words that are mistyped in a text that is embedded alone', async () => {
+    const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
+    const body = { semantic_search: 'by the roadz', indexes: ['mean'], suggest: true }
+
+    const { suggestions } = await ask(body, { models })
+
+    expect(suggestions?.map(({ corrected }) => corrected)).to.deep.equal(['by the roads'])
+  })
+
   it('uses the only index of vectors of the table where none is named', async () => {
     const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
     const table = { vectorIndexes: [MANAGED] }
@@ -172,12 +182,34 @@ describe('a hybrid query', () => {
     expect(idsOf(result)).to.deep.equal(['a1', 'a2', 'b1', 'a3', 'b2'])
     expect(scoresOf(result)).to.deep.equal([0.032522, 0.031778, 0.031746, 0.016129, 0.015625])
     expect(result.hits.max_score).to.be.closeTo(0.032522, 1e-6)
-    expect(result.hits.total).to.equal(3) // that of the words
+    expect(result.hits.total).to.equal(5) // words match three of the five
     expect(hitsOf(result)[1]?.scores).to.have.all.keys('full_text', 'vec')
     expect(hitsOf(result)[3]?.scores).to.deep.equal({ vec: 1 })
     const { merge, shards } = result.profile ?? {}
     expect(merge).to.deep.include({ strategy: 'rrf', full_text_hits: 3, semantic_hits: 5 })
     expect(shards).to.deep.equal({ total: 2, successful: 2, failed: 0 })
+  })
+
+  it('counts all matches of the words, and never fewer than it has hits', async () => {
+    const none = { full_text_search: { query: 'title:nowhere' }, embeddings: NEAR_ORIGIN }
+    const one = { full_text_search: SEA, embeddings: NEAR_ORIGIN, limit: 1 }
+
+    const near = await ask(none)
+    const many = await ask(one)
+
+    expect([near.hits.total, near.hits.hits.length]).to.deep.equal([5, 5])
+    expect([many.hits.total, many.hits.hits.length]).to.deep.equal([3, 1])
+  })
+
+  it('tells the words apart from an index of vectors that is called full_text', async () => {
+    const table = { vectorIndexes: [VEC, { ...VEC, name: 'full_text' }] }
+    const shards = [new VectorShard({ a1: { json: { title: 'sea' }, vectors: { full_text: [3, 0] } } })] // prettier-ignore
+    const body = { full_text_search: SEA, embeddings: { full_text: [1, 0] } }
+
+    const result = await ask({ ...body, merge_config: { weights: { full_text: 2 } } }, { table, shards }) // prettier-ignore
+
+    expect(hitsOf(result)[0]?.scores).to.deep.include({ full_text: 4 }).and.have.property('words')
+    expect(scoresOf(result)).to.deep.equal([Number((3 / 61).toFixed(6))])
   })
 
   it('weighs lists by name, and merges several indexes of each kind', async () => {
@@ -204,7 +236,6 @@ describe('a hybrid query', () => {
     const result = await ask({ ...body, highlight: {} }, { models })
 
     expect(idsOf(result)).to.have.members(['a1', 'a2', 'a3', 'b1'])
-    expect(result.hits.total).to.equal(1)
     const marked = hitsOf(result).find(({ highlight }) => highlight !== undefined)?.highlight
     expect(marked).to.deep.equal({ title: ['a <em>road</em>'] })
   })

@@ -67,6 +67,7 @@ describe('the vectors of a query', () => {
 
   const refused: Readonly<Record<string, string>> = {
     '{"semantic_search":""}': 'semantic_search: must not be empty',
+    '{"semantic_search":" \\n"}': 'semantic_search: must not be empty',
     '{"semantic_search":5}': 'semantic_search: must be a string',
     '{"semantic_search":"a","similar_to":{"key":"b"}}': 'similar_to: cannot stand beside',
     '{"similar_to":"b"}': 'similar_to: must be an object',
@@ -81,8 +82,14 @@ describe('the vectors of a query', () => {
     '{"embeddings":{"v":7}}': 'embeddings.v must be an array of numbers, base64',
     [`{"embeddings":{"v":[${'1,'.repeat(16_384)}1]}}`]: 'embeddings.v: may have at most 16384',
     [`{"embeddings":{"v":"${Buffer.alloc(65_540).toString('base64')}"}}`]: 'embeddings.v: may have',
-    [`{"embeddings":{"v":{"indices":[${'1,'.repeat(16_384)}1],"values":[1]}}}`]:
-      'embeddings.v: may have at most 16384',
+    [`{"embeddings":{"v":{"indices":[${'1,'.repeat(4096)}1],"values":[1]}}}`]:
+      'embeddings.v: has 4097 terms, and a sparse vector may have 4096',
+    [`{"embeddings":{"v":{${Array.from({ length: 4097 }, (_, n) => `"${n}":1`).join()}}}}`]:
+      'embeddings.v: has 4097 terms',
+    [`{"embeddings":{"v":{"packed_indices":"${Buffer.alloc(16_388).toString('base64')}"}}}`]:
+      'embeddings.v: has 4097 terms',
+    [`{"embeddings":{${Array.from({ length: 17 }, (_, n) => `"v${n}":[1]`).join()}}}`]:
+      'embeddings: may have vectors for at most 16 indexes',
     '{"search_effort":0.5}': 'search_effort: needs semantic_search, embeddings or similar_to',
     '{"distance_under":1}': 'distance_under: needs semantic_search',
     '{"semantic_search":"a","search_effort":1.1}': 'search_effort: must be from 0 to 1',
