@@ -29,6 +29,8 @@ const CHECKS: readonly Step[] = [
   { name: 'format', command: ['prettier', '--check', '--log-level', 'warn', '.'] },
 ]
 
+const TEST_FILES = 'test/{unit,tidy,conformance,contract,integration}/**/*.test.ts'
+
 const ALL_PORTS = '18000-31999'
 /** Each process has ports of its own: the other one may take a port between its check and its use. */
 const PORTS_OF_PROCESS = ['18000-24999', '25000-31999']
@@ -63,10 +65,7 @@ async function runShare(share: Share, ports: string): Promise<void> {
 }
 
 async function runAllTests(): Promise<void> {
-  const { spec }: { readonly spec: string[] } = JSON.parse(
-    readFileSync(path.join(ROOT, '.mocharc.json'), 'utf8'),
-  )
-  const files = globSync(spec, { cwd: ROOT })
+  const files = globSync(TEST_FILES, { cwd: ROOT })
   const textOf = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
   const { sideBySide, alone } = divideTests(files, textOf)
   const waiting = [...sideBySide]
@@ -82,6 +81,10 @@ async function runAllTests(): Promise<void> {
 for (const check of CHECKS) await runCheck(check)
 const args = process.argv.slice(2)
 if (args.length === 0) await runAllTests()
-else count(await runMocha({ args, env: SEED, limitMs: TESTS_LIMIT_MS }))
+else {
+  const namesFiles = args.some((arg) => globSync(arg, { cwd: ROOT }).length > 0)
+  const files = namesFiles ? [] : globSync(TEST_FILES, { cwd: ROOT })
+  count(await runMocha({ args, files, env: SEED, limitMs: TESTS_LIMIT_MS }))
+}
 process.stdout.write(`\n${total.passed} passed, ${total.failed} failed\n`)
 process.exitCode = total.failed === 0 ? 0 : 1

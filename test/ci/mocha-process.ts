@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 
@@ -17,7 +17,6 @@ export interface Counts {
 }
 
 export interface MochaRun {
-  /** Instead of the files of .mocharc.json. */
   readonly files?: readonly string[]
   /** Further arguments. */
   readonly args?: readonly string[]
@@ -48,15 +47,19 @@ export async function runProgram(
 }
 
 /** Counts by mocha's own report; a run that left no report counts as one failure. */
-export async function runMocha({ files, args = [], env = {}, limitMs }: MochaRun): Promise<Counts> {
+export async function runMocha({
+  files = [],
+  args = [],
+  env = {},
+  limitMs,
+}: MochaRun): Promise<Counts> {
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'quarry-test-'))
   const report = path.join(scratch, 'report.json')
   const running = path.join(scratch, 'running')
   const outputs = `output=${report},running=${running}`
   const options = ['--reporter', REPORTER, '--reporter-option', outputs]
-  const config = files === undefined ? CONFIG : configWith(files, scratch)
   try {
-    const command = ['mocha', '--config', config, ...options, ...args] as const
+    const command = ['mocha', '--config', CONFIG, ...options, ...args, ...files] as const
     const end = await runProgram(command, { limitMs, env })
     if (end === 'ended') {
       process.stdout.write(`FAIL the tests were ended in "${readFileSync(running, 'utf8')}"\n`)
@@ -69,12 +72,4 @@ export async function runMocha({ files, args = [], env = {}, limitMs }: MochaRun
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
-}
-
-/** Mocha adds files of its command line to those of its configuration. */
-function configWith(files: readonly string[], scratch: string): string {
-  const config = path.join(scratch, 'mocharc.json')
-  const usual: object = JSON.parse(readFileSync(CONFIG, 'utf8'))
-  writeFileSync(config, JSON.stringify({ ...usual, spec: files }))
-  return config
 }
