@@ -2,6 +2,7 @@
 // yields where it may pause. Its runner decides how long it may hold the thread. All computations
 // that run here share the turns of the thread's event loop (turn-gate.ts).
 
+import { assert } from './assert.ts'
 import type { Clock } from './clock.ts'
 import { TurnGate } from './turn-gate.ts'
 
@@ -12,6 +13,12 @@ import { TurnGate } from './turn-gate.ts'
  * - Its caller may leave it at any yield. Its memory is then garbage.
  */
 export type Sliced<Result> = Generator<undefined, Result, undefined>
+
+/**
+ * A computation in steps that may also wait for another thread or the disk: it yields the promise that its next
+ * step comes after. The promise is never rejected; what went wrong is thrown by the next step.
+ */
+export type Paced<Result> = Generator<Promise<void> | undefined, Result, undefined>
 
 /** For computations that often end within their first step. */
 export function isSliced<Result>(found: Result | Sliced<Result>): found is Sliced<Result> {
@@ -46,12 +53,13 @@ export class StepMeter {
 
 /**
  * Runs a computation to its end without a pause. For tests, tools and inputs that are known to be
- * small.
+ * small. It waits for nobody.
  */
-export function runAtOnce<Result>(work: Sliced<Result>): Result {
+export function runAtOnce<Result>(work: Paced<Result>): Result {
   for (;;) {
     const step = work.next()
     if (step.done === true) return step.value
+    assert(step.value === undefined, 'it waits for no other thread')
   }
 }
 

@@ -1,18 +1,15 @@
 // Our engine of vectors in this process, driven by its seam.
 
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
-import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
+import { runAtOnce, type Paced } from '../../lib/sliced.ts'
 import { encodeArtifact } from '../../node/embedding/artifact.ts'
+import { PooledDiskWork, type DiskWork } from '../../node/index/files/disk-work.ts'
 import { packBatch } from '../../node/index/host/document-batch.ts'
 import type { IndexEngine } from '../../node/index/host/index-engine.ts'
 import type { OrdinalSet } from '../../node/index/host/ordinal-set.ts'
 import { BuilderThread } from '../../node/index/vector/building/builder-thread.ts'
-import type {
-  GraphBuilder,
-  GraphBuilding,
-  GraphJob,
-} from '../../node/index/vector/building/graph-job.ts'
+import type { GraphBuilder } from '../../node/index/vector/building/graph-job.ts'
 import { openVectorFamily } from '../../node/index/vector/hosted/vector-family.ts'
 import { DIMENSION, type VectorSource } from './vector-source.ts'
 
@@ -36,17 +33,23 @@ export interface AskedNearest {
 
 export class QuarryVectors implements Disposable {
   readonly #engine: IndexEngine
-  readonly #builder = new CountingBuilder()
+  readonly #others: OtherThreads
   #sequence = 0
   /** Milliseconds of the longest step of writing so far. */
   longestStepMs = 0
 
+  private constructor(engine: IndexEngine, others: OtherThreads) {
+    this.#engine = engine
+    this.#others = others
+    this.#sequence = engine.checkpoint
+  }
+
   /** Opens what the directory has. */
-  constructor(directory: string) {
-    const family = openVectorFamily(
-      { clock: systemClock, memoryBytesMax: MEMORY_BYTES },
-      { builder: this.#builder },
-    )
+  static async open(directory: string): Promise<QuarryVectors> {
+    const others = new OtherThreads()
+    const { disk, builder } = others
+    const parts = { clock: systemClock, memoryBytesMax: MEMORY_BYTES, disk }
+    const family = openVectorFamily(parts, { builder })
     const definition = {
       id: '0123456789abcdef',
       kind: 'vectors',
@@ -55,10 +58,9 @@ export class QuarryVectors implements Disposable {
       settings: SETTINGS,
     }
     const source = { kind: 'given', schema: undefined } as const
-    const opened = runAtOnce(family.open({ definition, directory, source, fields: [] }))
+    const opened = await ended(family.open({ definition, directory, source, fields: [] }))
     if (opened.kind === 'outdated') throw new Error(opened.outdated.reason)
-    this.#engine = opened.engine
-    this.#sequence = this.#engine.checkpoint
+    return new QuarryVectors(opened.engine, others)
   }
 
   /** Writes documents from a number on; the artifacts are made in the same time. */
@@ -76,8 +78,8 @@ export class QuarryVectors implements Disposable {
         return { key: keyOf(number), json, expiresAtMs: 0, ordinal: number }
       })
       this.#sequence += 1
-      this.#steps(this.#engine.apply(packBatch(this.#sequence, changes), () => undefined))
-      this.#steps(maintenanceOf(this.#engine))
+      await this.#end(this.#engine.apply(packBatch(this.#sequence, changes), () => undefined))
+      this.#maintain()
       // As between the messages of a worker: that a graph is done is one of them.
       await turn()
     }
@@ -85,11 +87,11 @@ export class QuarryVectors implements Disposable {
 
   /** Until everything is on disk and merged. */
   async settle(): Promise<void> {
-    this.#steps(this.#engine.flush(this.#sequence))
+    await this.#end(this.#engine.flush(this.#sequence))
     for (;;) {
-      this.#steps(maintenanceOf(this.#engine))
-      if (this.#builder.pending === undefined) return
-      await this.#builder.pending
+      this.#maintain()
+      if (this.#others.pending === 0) return
+      await sleep(1)
     }
   }
 
@@ -109,33 +111,59 @@ export class QuarryVectors implements Disposable {
     this.#engine.close()
   }
 
-  #steps(work: Sliced<unknown>): void {
-    for (let isDone = false; !isDone;) {
-      const beganMs = systemClock.monotonicMs()
-      isDone = work.next().done === true
-      this.longestStepMs = Math.max(this.longestStepMs, systemClock.monotonicMs() - beganMs)
-    }
+  #end(work: Paced<unknown>): Promise<unknown> {
+    return ended(work, (step) => this.#timed(step))
+  }
+
+  #maintain(): void {
+    while (this.#timed(() => this.#engine.maintain()));
+  }
+
+  #timed<Result>(step: () => Result): Result {
+    const beganMs = systemClock.monotonicMs()
+    const result = step()
+    this.longestStepMs = Math.max(this.longestStepMs, systemClock.monotonicMs() - beganMs)
+    return result
   }
 }
 
-/** Knows whether a graph is being made. */
-class CountingBuilder implements GraphBuilder {
+/** What syncs and makes graphs, and how much of that is under way. */
+class OtherThreads {
+  readonly #pool = new PooledDiskWork()
   readonly #thread = new BuilderThread()
-  pending: Promise<void> | undefined
+  pending = 0
 
-  begin(job: GraphJob, onDone: () => void): GraphBuilding {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.pending = promise
-    return this.#thread.begin(job, () => {
-      this.pending = undefined
-      onDone()
-      resolve()
-    })
+  readonly disk: DiskWork = {
+    sync: (fd, onSynced) => {
+      this.pending += 1
+      this.#pool.sync(fd, (error) => {
+        this.pending -= 1
+        onSynced(error)
+      })
+    },
+    close: (fd) => this.#pool.close(fd),
+  }
+
+  readonly builder: GraphBuilder = {
+    begin: (job, onDone) => {
+      this.pending += 1
+      return this.#thread.begin(job, () => {
+        this.pending -= 1
+        onDone()
+      })
+    },
   }
 }
 
-function* maintenanceOf(engine: IndexEngine): Sliced<void> {
-  while (engine.maintain()) yield
+async function ended<Result>(
+  work: Paced<Result>,
+  timed: <Step>(step: () => Step) => Step = (step) => step(),
+): Promise<Result> {
+  for (;;) {
+    const step = timed(() => work.next())
+    if (step.done === true) return step.value
+    if (step.value !== undefined) await step.value
+  }
 }
 
 function keyOf(number: number): Uint8Array {

@@ -5,6 +5,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { seededRandom, type Random } from '../../lib/random.ts'
 import { runAtOnce } from '../../lib/sliced.ts'
 import { encodeArtifact } from '../../node/embedding/artifact.ts'
+import { DISK_WORK_HERE } from '../../node/index/files/disk-work.ts'
 import { packBatch } from '../../node/index/host/document-batch.ts'
 import type { IndexEngine } from '../../node/index/host/index-engine.ts'
 import { openSparseFamily } from '../../node/index/sparse/hosted/sparse-family.ts'
@@ -70,7 +71,11 @@ function openEngine(directory: string): IndexEngine {
   const settings = { external: true, sparse: true, minWeight: 0, chunkSize: 1024 }
   const definition = { id: '0'.repeat(16), kind: 'vectors', name: 'b', memOnly: false, settings }
   const source = { kind: 'given', schema: undefined } as const
-  const family = openSparseFamily({ clock: systemClock, memoryBytesMax: MEMORY_BYTES })
+  const family = openSparseFamily({
+    clock: systemClock,
+    memoryBytesMax: MEMORY_BYTES,
+    disk: DISK_WORK_HERE,
+  })
   const opened = runAtOnce(family.open({ definition, directory, source, fields: [] }))
   if (opened.kind === 'outdated') throw new Error(opened.outdated.reason)
   return opened.engine

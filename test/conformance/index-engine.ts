@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { runAtOnce } from '../../lib/sliced.ts'
+import { DISK_WORK_HERE, type DiskWork } from '../../node/index/files/disk-work.ts'
 import { packBatch, type DocumentChange } from '../../node/index/host/document-batch.ts'
 import { QUESTIONS } from '../../node/index/host/index-engine.ts'
 import type {
@@ -18,12 +19,14 @@ import type {
 import type { IndexDivision } from '../../node/index/host/index-kind.ts'
 import type { TableField } from '../../node/schema/table-field.ts'
 import { errorOf } from '../support/error-of.ts'
+import { failureOf } from '../support/failure-of.ts'
+import { HeldDiskWork } from '../support/fakes/held-disk-work.ts'
 import { IndexReader } from '../support/worlds/index-reader.ts'
 
 /** A kind of index, and how to ask it for the documents that have `word` in the field `text`. */
 export interface EngineUnderTest {
   readonly kind: string
-  openFamily(): EngineFamily
+  openFamily(disk: DiskWork): EngineFamily
   find(word: string): AskedQuestion
   /** What the definition of an index of the kind has besides. */
   readonly settings?: unknown
@@ -53,7 +56,17 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
     afterEach(() => rmSync(root, { recursive: true, force: true }))
 
     function open(directory: string | undefined = path.join(root, 'index')): Opened {
-      return new Opened(tested, fields, directory)
+      return new Opened(tested, fields, { directory })
+    }
+
+    /** One that exists, so that its opening writes nothing. */
+    function openOn(disk: DiskWork): Opened {
+      {
+        using made = open()
+        made.apply(1, [put('a', 'tide')])
+        runAtOnce(made.engine.flush(1))
+      }
+      return new Opened(tested, fields, { directory: path.join(root, 'index'), disk })
     }
 
     it('finds applied documents, but not replaced or deleted ones', () => {
@@ -114,11 +127,78 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       const held = index.engine.unflushedBytes
 
       for (let steps = 0; steps < 1000 && index.engine.unflushedBytes >= held; steps += 1) {
-        index.engine.makeRoom()
+        void index.engine.makeRoom()
       }
 
       expect(held).to.be.above(0)
       expect(index.engine.unflushedBytes).to.be.below(held)
+    })
+
+    it('is searched and written while the disk syncs, and moves its checkpoint afterwards', async () => {
+      const disk = new HeldDiskWork()
+      using index = openOn(disk)
+      index.apply(2, [put('b', 'tide')])
+      const expected = ['a', 'b']
+      const flushing = index.engine.flush(2)
+      let waits = 0
+      for (let step = flushing.next(); step.done !== true; step = flushing.next()) {
+        if (step.value === undefined) continue
+        expect(index.engine.checkpoint).to.equal(1)
+        waits += 1
+        expected.push(`c${waits}`)
+        index.apply(2 + waits, [put(`c${waits}`, 'tide')])
+        expect(index.find('tide')).to.have.members(expected)
+        expect(index.engine.maintain()).to.equal(false)
+        disk.release()
+        await step.value
+      }
+
+      expect(waits).to.be.above(2)
+      expect(index.engine.checkpoint).to.be.at.least(2)
+      expect(index.find('tide')).to.have.members(expected)
+    })
+
+    it('flushes nothing more when it is closed while the disk syncs, and leaves no file open', async () => {
+      const disk = new HeldDiskWork()
+      const index = openOn(disk)
+      index.apply(2, [put('b', 'tide')])
+      const flushing = index.engine.flush(2)
+      while (flushing.next().value === undefined);
+
+      index.engine.close()
+      while (disk.heldCount > 0) disk.release()
+      await Promise.resolve()
+      const failure = await errorOf(() => {
+        while (flushing.next().done !== true) if (disk.heldCount > 0) disk.release()
+      })
+      using reopened = open()
+
+      expect(failure).to.include({ code: 'UNAVAILABLE' })
+      expect(disk.openCount).to.equal(0)
+      expect(reopened.engine.checkpoint).to.be.oneOf([1, 2])
+    })
+
+    it('fails to flush when a sync fails, and opens at a checkpoint again', async () => {
+      for (let failing = 0; ; failing += 1) {
+        rmSync(path.join(root, 'index'), { recursive: true, force: true })
+        const disk = new HeldDiskWork()
+        const index = openOn(disk)
+        index.apply(2, [put('b', 'tide')])
+        const failure = await failureOf(flushFailing(index.engine, disk, failing))
+        const { checkpoint } = index.engine
+        index.engine.close()
+        using reopened = open()
+
+        expect(reopened.engine.checkpoint).to.be.within(checkpoint, 2)
+        expect(reopened.find('tide')).to.have.length(reopened.engine.checkpoint)
+        expect(disk.openCount).to.equal(0)
+        if (failure === undefined) {
+          expect(failing).to.be.above(2)
+          return
+        }
+        expect(failure).to.have.property('message', 'the disk lost it')
+        expect(checkpoint).to.equal(1)
+      }
     })
 
     it('answers with the documents of its first step, and may be abandoned at any step', () => {
@@ -195,7 +275,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
     })
 
     it('writes no files and takes no snapshots when it is in memory alone', async () => {
-      using index = new Opened(tested, fields, undefined)
+      using index = new Opened(tested, fields, { directory: undefined })
       index.apply(4, [put('a', 'tide')])
       runAtOnce(index.engine.flush(4))
 
@@ -209,6 +289,23 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
 
     if (tested.division !== undefined) describeDivision(tested, tested.division, open)
   })
+}
+
+/** The sync with this number fails, from 0. */
+async function flushFailing(
+  engine: IndexEngine,
+  disk: HeldDiskWork,
+  failing: number,
+): Promise<void> {
+  const flushing = engine.flush(2)
+  let count = 0
+  for (let step = flushing.next(); step.done !== true; step = flushing.next()) {
+    if (step.value === undefined) continue
+    if (count === failing) disk.fail(new Error('the disk lost it'))
+    else disk.release()
+    count += 1
+    await step.value
+  }
 }
 
 /** How an index is opened, in the directory of the test by default. */
@@ -296,6 +393,12 @@ function describeDivision(tested: EngineUnderTest, division: IndexDivision, open
   })
 }
 
+interface Place {
+  readonly directory: string | undefined
+  /** Default: this thread syncs. */
+  readonly disk?: DiskWork
+}
+
 /** An engine beside its table's list of fields, which takes whatever documents bring. */
 class Opened implements Disposable {
   readonly family: EngineFamily
@@ -303,7 +406,11 @@ class Opened implements Disposable {
   readonly #tested: EngineUnderTest
   readonly #fields: TableField[]
 
-  constructor(tested: EngineUnderTest, fields: TableField[], directory: string | undefined) {
+  constructor(
+    tested: EngineUnderTest,
+    fields: TableField[],
+    { directory, disk = DISK_WORK_HERE }: Place,
+  ) {
     const opening: IndexOpening = {
       definition: {
         id: '0123456789abcdef',
@@ -316,7 +423,7 @@ class Opened implements Disposable {
       source: { kind: 'given', schema: undefined },
       fields: [...fields],
     }
-    this.family = tested.openFamily()
+    this.family = tested.openFamily(disk)
     const opened = runAtOnce(this.family.open(opening))
     if (opened.kind === 'outdated') throw new TypeError(opened.outdated.reason)
     this.engine = opened.engine

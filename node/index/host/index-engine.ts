@@ -2,7 +2,8 @@
 // kind (text, vectors, ...) answers; neither knows the other's insides.
 
 import type { Clock } from '../../../lib/clock.ts'
-import type { Sliced } from '../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../lib/sliced.ts'
+import type { DiskWork } from '../files/disk-work.ts'
 import type { TableField } from '../../schema/table-field.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { DocumentBatch } from './document-batch.ts'
@@ -103,6 +104,8 @@ export interface IndexSnapshot {
  * - Whatever takes longer than a millisecond is a generator that pauses. Between any two steps of one method
  *   the host may run whole questions, and steps of others. Of `setSchema`, `apply` and `flush` one
  *   runs at a time.
+ * - No step waits for the disk to sync: `open`, `setSchema`, `apply` and `flush` yield a promise instead, and
+ *   `maintain` answers false until `OnWork` is called.
  * - `apply` takes documents in their order. A question sees each as it was before or as it is afterwards. A
  *   batch that is applied again changes nothing. `onDocument` hears which document is worked on.
  * - A batch with undecided fields is taken up to the first document that has them; the host has the
@@ -122,7 +125,8 @@ export interface IndexSnapshot {
  *   part and of the reader, joined as the kind says, are the undivided answer at its first step, whatever is
  *   applied, flushed or merged until `release`. `known` is what a reader was sent last; undefined for a reader
  *   that knows nothing.
- * - `close` writes nothing; what was not flushed is applied again after the next opening.
+ * - `close` writes nothing; what was not flushed is applied again after the next opening. A flush that it meets ends
+ *   with UNAVAILABLE.
  */
 export interface IndexEngine {
   readonly checkpoint: number
@@ -133,11 +137,11 @@ export interface IndexEngine {
 
   learn(fields: readonly TableField[]): Sliced<void>
   /** For a schema that treats the fields known so far as before. */
-  setSchema(schema: TableSchema | undefined): Sliced<void>
-  apply(batch: DocumentBatch, onDocument: OnDocument): Sliced<TakenBatch>
-  flush(sequence: number): Sliced<void>
-  /** Begins a flush if none is under way, and carries out a step of it. */
-  makeRoom(): void
+  setSchema(schema: TableSchema | undefined): Paced<void>
+  apply(batch: DocumentBatch, onDocument: OnDocument): Paced<TakenBatch>
+  flush(sequence: number): Paced<void>
+  /** Begins a flush if none is under way, and carries out a step of it. Answers what the flush waits for, if it does. */
+  makeRoom(): Promise<void> | undefined
   /** One step of a flush or a merge; false when there is nothing left to do, or not until `OnWork` is called. */
   maintain(): boolean
   answer(asked: AskedQuestion): Sliced<unknown>
@@ -160,7 +164,7 @@ export interface SealedReader {
   close(): void
 }
 
-/** Called by an engine whose `maintain` answered false, when there is more to do: another thread is done. */
+/** Called by an engine whose `maintain` answered false, when there is more to do: another thread, or the disk, is done. */
 export type OnWork = () => void
 
 /** The engines of one kind in one worker, and what they share. */
@@ -171,7 +175,7 @@ export interface EngineFamily {
    * Opens what the directory holds, or an empty index. CORRUPTION for what is damaged; an index that was
    * built by an earlier version of the product, or by other fields, is `outdated`.
    */
-  open(opening: IndexOpening, onWork?: OnWork): Sliced<EngineOpening>
+  open(opening: IndexOpening, onWork?: OnWork): Paced<EngineOpening>
   /** Present for a kind whose engines divide answers. */
   openReader?(): SealedReader
   /** By name, what its caches hold. */
@@ -183,6 +187,8 @@ export interface FamilyParts {
   readonly clock: Clock
   /** The bound of the memory that the engines share. */
   readonly memoryBytesMax: number
+  /** What syncs and closes their files. */
+  readonly disk: DiskWork
 }
 
 /** What a worker can host, by kind. A family is made when the first index of its kind is opened. */

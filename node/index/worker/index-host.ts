@@ -1,12 +1,12 @@
 // The indexes of one worker. An index that failed while it was changed answers everything with that
 // failure until it is opened anew or reset: what it has in memory can no longer be trusted.
 
-import { rmSync } from 'node:fs'
 import { unreachable } from '../../../lib/assert.ts'
 import { diskErrorCode } from '../../../lib/disk-error.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import type { Sliced } from '../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../lib/sliced.ts'
 import { sentError, type SentError } from '../../../lib/worker-calls.ts'
+import { removeDirectory } from '../files/durable-file.ts'
 import {
   QUESTIONS,
   type EngineFamilies,
@@ -96,9 +96,10 @@ export class IndexHost {
 
   /**
    * Carries out a call in steps of a millisecond or so and returns its answer; throws a
-   * ServiceError alone. Between the steps questions may be answered.
+   * ServiceError alone. Between the steps questions may be answered; a step comes after the promise that
+   * the one before yielded.
    */
-  *handle(message: ToIndex): Sliced<unknown> {
+  *handle(message: ToIndex): Paced<unknown> {
     const { index: id, kind } = message
     const changes = !isQuestion(kind)
     try {
@@ -143,7 +144,7 @@ export class IndexHost {
     return Object.assign({}, ...this.#families.values().map((family) => family.caches()))
   }
 
-  *#handle(message: Exclude<ToIndex, ToAnswerPart>): Sliced<unknown> {
+  *#handle(message: Exclude<ToIndex, ToAnswerPart>): Paced<unknown> {
     if (isAsked(message)) {
       const { index: asked, kind: question, request: body } = message
       const { engine } = this.#hosted(asked)
@@ -172,7 +173,7 @@ export class IndexHost {
         return this.#close(id)
       case 'destroy':
         this.#close(id)
-        return removeDirectory(request.directory)
+        return this.#remove(request.directory)
       default:
         return unreachable(kind)
     }
@@ -200,33 +201,34 @@ export class IndexHost {
     }
   }
 
-  *#apply(id: number, { batch }: RequestOf<'apply'>): Sliced<unknown> {
+  *#apply(id: number, { batch }: RequestOf<'apply'>): Paced<unknown> {
     const { engine, family } = this.#hosted(id)
     const { progress } = this.#with
     const work = engine.apply(batch, (number) => progress?.onDocument(number))
     for (;;) {
       const step = work.next()
       if (step.done === true) return { ...step.value, checkpoint: engine.checkpoint }
-      yield
+      yield step.value
       // While a document is being added, a flush would wait for it, and making room would wait for the flush.
       if (!engine.isAdding) yield* this.#makeRoom(family)
     }
   }
 
   /** Keeps what engines of one kind hold in memory alone within their bound: the largest are flushed. */
-  *#makeRoom(family: EngineFamily): Sliced<void> {
+  *#makeRoom(family: EngineFamily): Paced<void> {
     while (this.#unflushedBytes(family) > family.unflushedBytesMax) {
       const [largest] = [...this.#indexes]
         .filter(([, hosted]) => hosted.family === family)
         .toSorted(([, a], [, b]) => b.engine.unflushedBytes - a.engine.unflushedBytes)
       if (largest === undefined) return
       const [id, { engine }] = largest
+      let waitsFor: Promise<void> | undefined
       try {
-        engine.makeRoom()
+        waitsFor = engine.makeRoom()
       } catch (error) {
         this.#break(id, serviceErrorOf(error))
       }
-      yield
+      yield waitsFor
     }
   }
 
@@ -238,7 +240,7 @@ export class IndexHost {
     return bytes
   }
 
-  *#open(id: number, opening: IndexOpening): Sliced<OpenedIndex> {
+  *#open(id: number, opening: IndexOpening): Paced<OpenedIndex> {
     this.#close(id)
     const family = this.#familyOf(opening.definition.kind)
     const opened = yield* family.open(opening, () => this.#wake(id))
@@ -251,10 +253,14 @@ export class IndexHost {
     return { checkpoint: engine.checkpoint, documents, outdated: undefined }
   }
 
-  *#reset(id: number, { schema, ...place }: RequestOf<'reset'>): Sliced<undefined> {
+  *#reset(id: number, { schema, ...place }: RequestOf<'reset'>): Paced<undefined> {
     this.#close(id)
-    removeDirectory(place.directory)
+    this.#remove(place.directory)
     yield* this.#open(id, { ...place, source: { kind: 'given', schema } })
+  }
+
+  #remove(directory: string | undefined): undefined {
+    if (directory !== undefined) removeDirectory(directory, this.#with.disk)
   }
 
   #familyOf(kind: string): EngineFamily {
@@ -296,10 +302,6 @@ export class IndexHost {
     if (hosted !== undefined) return hosted
     throw this.#broken.get(id) ?? new ServiceError('UNAVAILABLE', 'the index is not open')
   }
-}
-
-function removeDirectory(directory: string | undefined): undefined {
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
 }
 
 function serviceErrorOf(error: unknown): ServiceError {

@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { must } from '../../../lib/assert.ts'
 import { systemClock } from '../../../lib/clock.ts'
 import type { EngineFamilies } from '../host/index-engine.ts'
+import { PooledDiskWork } from '../files/disk-work.ts'
 import { IndexHost } from './index-host.ts'
 import type {
   FromIndexWorker,
@@ -30,6 +31,7 @@ export function serveIndexes(families: EngineFamilies): void {
     families,
     clock: systemClock,
     memoryBytesMax: settings.memoryBytesMax,
+    disk: new PooledDiskWork(),
     progress,
     onBroken: (index, error) => post({ kind: 'broken', index, error }),
     onUnsettled: () => loop.maintain(),

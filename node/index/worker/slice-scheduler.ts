@@ -9,9 +9,10 @@
 //   S1  A computation that is not over has its next slice after every other of its priority has
 //       had one: none waits longer than the others' slices together.
 //   S2  Neither priority starves the other: in each turn both have a slice, if they have work.
+//   S3  A computation that waits for something else has no slice until that is there.
 
 import type { Clock } from '../../../lib/clock.ts'
-import type { Sliced } from '../../../lib/sliced.ts'
+import type { Paced } from '../../../lib/sliced.ts'
 
 export type SlicePriority = 'search' | 'indexing'
 
@@ -55,7 +56,7 @@ export class SliceScheduler<Label = string> {
   }
 
   /** Settles as the computation does. It begins in the next turn. */
-  run<Result>(work: Sliced<Result>, options: SliceRun<Label> = {}): Promise<Result> {
+  run<Result>(work: Paced<Result>, options: SliceRun<Label> = {}): Promise<Result> {
     const { priority = 'search', interrupt, label } = options
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const running = new RunningWork(work, { resolve, reject, interrupt })
@@ -78,6 +79,19 @@ export class SliceScheduler<Label = string> {
     if (this.#queues.search.length + this.#queues.indexing.length > 0) this.#schedule()
   }
 
+  #continue(task: Task<Label>, priority: SlicePriority, left: Left): void {
+    if (left === 'nothing') return
+    const queue = this.#queues[priority]
+    if (left === 'more') {
+      queue.push(task)
+      return
+    }
+    void left.then(() => {
+      queue.push(task)
+      this.#schedule()
+    })
+  }
+
   /** Short computations share a slice. */
   #advance(priority: SlicePriority): void {
     const queue = this.#queues[priority]
@@ -87,7 +101,11 @@ export class SliceScheduler<Label = string> {
     for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
       const { label, running } = task
       onBegin?.(label)
-      if (!running.advance(() => clock.monotonicMs() < endMs)) queue.push(task)
+      this.#continue(
+        task,
+        priority,
+        running.advance(() => clock.monotonicMs() < endMs),
+      )
       const nowMs = clock.monotonicMs()
       onEnd?.({ label, ms: nowMs - beganMs })
       if (nowMs >= endMs) return
@@ -96,9 +114,12 @@ export class SliceScheduler<Label = string> {
   }
 }
 
+/** What a slice leaves: nothing, more, or more after something else (S3). */
+type Left = 'nothing' | 'more' | Promise<void>
+
 interface Task<Label> {
   readonly label: Label | undefined
-  readonly running: { advance(mayContinue: () => boolean): boolean }
+  readonly running: { advance(mayContinue: () => boolean): Left }
 }
 
 interface Outcome<Result> {
@@ -108,29 +129,32 @@ interface Outcome<Result> {
 }
 
 class RunningWork<Result> {
-  readonly #work: Sliced<Result>
+  readonly #work: Paced<Result>
   readonly #outcome: Outcome<Result>
 
-  constructor(work: Sliced<Result>, outcome: Outcome<Result>) {
+  constructor(work: Paced<Result>, outcome: Outcome<Result>) {
     this.#work = work
     this.#outcome = outcome
   }
 
-  /** One slice, of at least a step; answers whether it was the last. */
-  advance(mayContinue: () => boolean): boolean {
+  /** One slice, of at least a step. */
+  advance(mayContinue: () => boolean): Left {
     try {
       let step = this.#begin()
-      while (step.done !== true && mayContinue()) step = this.#work.next()
-      if (step.done === true) this.#outcome.resolve(step.value)
-      return step.done === true
+      while (step.done !== true) {
+        if (step.value !== undefined) return step.value
+        if (!mayContinue()) return 'more'
+        step = this.#work.next()
+      }
+      this.#outcome.resolve(step.value)
     } catch (error) {
       this.#outcome.reject(error)
-      return true
     }
+    return 'nothing'
   }
 
   /** A computation that is stopped may still give back what it holds. */
-  #begin(): IteratorResult<undefined, Result> {
+  #begin(): IteratorResult<Promise<void> | undefined, Result> {
     try {
       this.#outcome.interrupt?.()
     } catch (reason) {

@@ -5,7 +5,9 @@ import { linkSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync 
 import path from 'node:path'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 import { isJsonRecord } from '../../../lib/json-record.ts'
-import type { Sliced } from '../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../lib/sliced.ts'
+import { DISK_WORK_HERE, type DiskWork } from '../../../node/index/files/disk-work.ts'
+import { replaceDurably } from '../../../node/index/files/durable-file.ts'
 import { unpackBatch, type DocumentBatch } from '../../../node/index/host/document-batch.ts'
 import { NOTHING_DROPPED } from '../../../node/index/host/drop-report.ts'
 import type {
@@ -57,12 +59,16 @@ interface StoredIndex {
 
 type Fields = Readonly<Record<string, unknown>>
 
-export function openExactFamily(): EngineFamily {
+export function openExactFamily({
+  disk = DISK_WORK_HERE,
+}: {
+  readonly disk?: DiskWork
+} = {}): EngineFamily {
   return {
     unflushedBytesMax: UNFLUSHED_BYTES_MAX,
     *open({ directory }) {
       yield
-      return { kind: 'open', engine: new ExactEngine(directory) }
+      return { kind: 'open', engine: new ExactEngine(directory, disk) }
     },
     caches: () => ({}),
   }
@@ -75,8 +81,11 @@ class ExactEngine implements IndexEngine {
   #applied: number
   checkpoint: number
   unflushedBytes = 0
+  readonly #disk: DiskWork
+  #isClosed = false
 
-  constructor(directory: string | undefined) {
+  constructor(directory: string | undefined, disk: DiskWork) {
+    this.#disk = disk
     const stored = directory === undefined ? undefined : readIndex(directory)
     if (directory !== undefined) mkdirSync(directory, { recursive: true })
     this.#directory = directory
@@ -105,13 +114,18 @@ class ExactEngine implements IndexEngine {
     return { taken, undecided: [] }
   }
 
-  *flush(sequence: number): Sliced<void> {
+  *flush(sequence: number): Paced<void> {
     yield
     this.#applied = Math.max(this.#applied, sequence)
-    this.#write()
+    const flushed = this.#applied
+    const file = this.#file
+    if (file !== undefined) yield* replaceDurably(file, this.#bytes(), this.#disk)
+    if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the index was closed')
+    this.unflushedBytes = 0
+    this.checkpoint = Math.max(this.checkpoint, flushed)
   }
 
-  makeRoom(): void {
+  makeRoom(): undefined {
     this.#write()
   }
 
@@ -151,18 +165,27 @@ class ExactEngine implements IndexEngine {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#documents.clear()
   }
 
   /** A rename, so that files of snapshots stay as they are. */
   #write(): void {
     this.unflushedBytes = 0
-    if (this.#directory === undefined) return
-    const stored: StoredIndex = { checkpoint: this.#applied, documents: [...this.#documents] }
-    const file = path.join(this.#directory, FILE)
-    writeFileSync(`${file}.new`, JSON.stringify(stored), { flush: true })
-    renameSync(`${file}.new`, file)
+    const file = this.#file
+    if (file === undefined) return
+    writeFileSync(`${file}.room`, this.#bytes(), { flush: true })
+    renameSync(`${file}.room`, file)
     this.checkpoint = this.#applied
+  }
+
+  get #file(): string | undefined {
+    return this.#directory === undefined ? undefined : path.join(this.#directory, FILE)
+  }
+
+  #bytes(): Uint8Array {
+    const stored: StoredIndex = { checkpoint: this.#applied, documents: [...this.#documents] }
+    return Buffer.from(JSON.stringify(stored))
   }
 }
 

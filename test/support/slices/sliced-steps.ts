@@ -1,4 +1,4 @@
-import type { Sliced } from '../../../lib/sliced.ts'
+import type { Paced } from '../../../lib/sliced.ts'
 
 export interface Walked<Result> {
   readonly result: Result
@@ -7,7 +7,7 @@ export interface Walked<Result> {
 }
 
 /** Runs a computation to its end and counts its pauses: its work, in steps of about a millisecond. */
-export function walk<Result>(work: Sliced<Result>): Walked<Result> {
+export function walk<Result>(work: Paced<Result>): Walked<Result> {
   for (let pauses = 0; ; pauses++) {
     const step = work.next()
     if (step.done === true) return { result: step.value, pauses }

@@ -1,6 +1,6 @@
 // An index without a table: it learns the fields that its own documents bring.
 
-import { runAtOnce, type Sliced } from '../../../lib/sliced.ts'
+import { runAtOnce, type Paced } from '../../../lib/sliced.ts'
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
 import type { TextEngine } from '../../../node/index/text/hosted/text-engine.ts'
 
@@ -16,7 +16,7 @@ export function* applyAloneInSteps(
   held: TextEngine,
   sequence: number,
   changes: readonly DocumentChange[],
-): Sliced<void> {
+): Paced<void> {
   for (let left = changes; ;) {
     const { taken, undecided } = yield* held.apply(packBatch(sequence, left))
     if (taken === left.length) return

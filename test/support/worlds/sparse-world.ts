@@ -6,6 +6,7 @@ import { runAtOnce } from '../../../lib/sliced.ts'
 import { encodeArtifact, type SparseRow } from '../../../node/embedding/artifact.ts'
 import type { SparseIndexSettings } from '../../../node/embedding/sparse-settings.ts'
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
+import { DISK_WORK_HERE, type DiskWork } from '../../../node/index/files/disk-work.ts'
 import type { AskedQuestion, IndexEngine } from '../../../node/index/host/index-engine.ts'
 import { openSparseFamily } from '../../../node/index/sparse/hosted/sparse-family.ts'
 import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
@@ -83,6 +84,8 @@ export interface SparseWorldOptions {
   /** Default: in memory only. */
   readonly directory?: string | undefined
   readonly limits?: VectorIndexLimits
+  /** Default: this thread syncs. */
+  readonly disk?: DiskWork
 }
 
 /** One index, whose calls run to their ends. */
@@ -90,8 +93,12 @@ export class SparseWorld implements Disposable {
   readonly engine: IndexEngine
   #sequence: number
 
-  constructor({ settings = SPARSE_SETTINGS, directory, limits }: SparseWorldOptions = {}) {
-    const family = openSparseFamily({ clock: new ManualClock(), memoryBytesMax: 2 ** 24 }, limits)
+  constructor(options: SparseWorldOptions = {}) {
+    const { settings = SPARSE_SETTINGS, directory, limits, disk = DISK_WORK_HERE } = options
+    const family = openSparseFamily(
+      { clock: new ManualClock(), memoryBytesMax: 2 ** 24, disk },
+      limits,
+    )
     const definition = {
       id: '0123456789abcdef',
       kind: 'vectors',

@@ -5,6 +5,7 @@ import type { Random } from '../../../lib/random.ts'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import type { DenseIndexSettings, Metric } from '../../../node/embedding/settings.ts'
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
+import { DISK_WORK_HERE, type DiskWork } from '../../../node/index/files/disk-work.ts'
 import type { IndexEngine, OnWork } from '../../../node/index/host/index-engine.ts'
 import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
 import { BUILDS_HERE, type GraphBuilder } from '../../../node/index/vector/building/graph-job.ts'
@@ -24,6 +25,8 @@ export interface VectorWorldOptions {
   readonly limits?: VectorIndexLimits
   /** Default: graphs are made in this thread. */
   readonly builder?: GraphBuilder
+  /** Default: this thread syncs. */
+  readonly disk?: DiskWork
   readonly onWork?: OnWork
 }
 
@@ -34,7 +37,8 @@ export class VectorWorld implements Disposable {
 
   constructor(options: VectorWorldOptions) {
     const { settings, directory, limits, builder = BUILDS_HERE, onWork } = options
-    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 30 }
+    const { disk = DISK_WORK_HERE } = options
+    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 30, disk }
     const definition = {
       id: '0123456789abcdef',
       kind: 'vectors',

@@ -1,11 +1,13 @@
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced } from '../../../../lib/sliced.ts'
 import type {
   EngineFamily,
   FamilyParts,
   IndexEngine,
   IndexOpening,
+  OnWork,
 } from '../../host/index-engine.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
 import type { VectorIndexLimits } from '../../vector/engine/vector-index.ts'
 import { VectorEngine } from '../../vector/hosted/vector-engine.ts'
 import { PostingsCache } from '../postings/postings-bytes.ts'
@@ -22,20 +24,22 @@ const POSTINGS_SHARE = 1 / 8
 /** What the engines of a worker share. */
 interface SparseEngineParts {
   readonly cache: PostingsCache
+  readonly disk: DiskWork
+  readonly onWork: OnWork
   /** What tests choose. */
   readonly limits: VectorIndexLimits | undefined
 }
 
 /** The engines of sparse vectors of one worker: they share bounds for what they keep in memory. */
 export function openSparseFamily(
-  { memoryBytesMax }: FamilyParts,
+  { memoryBytesMax, disk }: FamilyParts,
   limits?: VectorIndexLimits,
 ): EngineFamily {
   const cache = new PostingsCache(memoryBytesMax * POSTINGS_SHARE)
   return {
     unflushedBytesMax: memoryBytesMax * TAILS_SHARE,
-    *open(opening) {
-      return { kind: 'open', engine: yield* openEngine(opening, { cache, limits }) }
+    *open(opening, onWork = nobody) {
+      return { kind: 'open', engine: yield* openEngine(opening, { cache, limits, disk, onWork }) }
     },
     caches() {
       const { hits, misses, bytes } = cache
@@ -47,7 +51,7 @@ export function openSparseFamily(
 function* openEngine(
   { definition, directory }: IndexOpening,
   parts: SparseEngineParts,
-): Sliced<IndexEngine> {
+): Paced<IndexEngine> {
   const settings = sparseSettingsOf(definition.settings)
   const index = yield* openSparseIndex({ directory, settings, ...parts })
   return new VectorEngine(index, {
@@ -60,3 +64,6 @@ function* openEngine(
     },
   })
 }
+
+/** The caller that opened the index asks `maintain` again by itself. */
+const nobody: OnWork = () => undefined

@@ -2,7 +2,7 @@
 
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import { BoundedCache } from '../../text/encoding/bounded-cache.ts'
 import { damaged, openFile, readExactly, type FileSum } from '../../vector/files/file-sums.ts'
 
@@ -116,7 +116,7 @@ class MemoryPostings implements PostingsBytes {
 
 /** Where a writer of postings puts its bytes, which may change after it. */
 export interface PostingsOutput {
-  write(bytes: Uint8Array): Sliced<void>
+  write(bytes: Uint8Array): Paced<void>
 }
 
 /** Bytes that are added in a step. */

@@ -4,7 +4,7 @@
 //                     └─► table of the term ─► out       entries of 128 terms ─► out ─► directory, at the end
 
 import { crc32 } from 'node:zlib'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced } from '../../../../lib/sliced.ts'
 import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../../text/encoding/bit-packing.ts'
 import type { PostingsSum } from '../../vector/engine/manifest.ts'
 import type { PostingsOutput } from './postings-bytes.ts'
@@ -82,7 +82,7 @@ export class PostingsWriter {
     if (this.#inBlock === BLOCK_LENGTH || this.isChunkFull) this.#endBlock()
   }
 
-  *flushChunk(): Sliced<void> {
+  *flushChunk(): Paced<void> {
     const bytes = this.#chunk.subarray(0, this.#chunkBytes)
     this.#sums.push(crc32(bytes))
     this.#chunkBytes = 0
@@ -91,7 +91,7 @@ export class PostingsWriter {
   }
 
   /** A term without postings is left out. */
-  *endTerm(term: number): Sliced<void> {
+  *endTerm(term: number): Paced<void> {
     if (this.#count === 0) return
     if (this.#inBlock > 0) this.#endBlock()
     if (this.#inChunk > 0) yield* this.flushChunk()
@@ -102,7 +102,7 @@ export class PostingsWriter {
     if (this.#entryCount === TERMS_PER_BLOCK) yield* this.#endEntries()
   }
 
-  *finish(): Sliced<PostingsSum> {
+  *finish(): Paced<PostingsSum> {
     if (this.#entryCount > 0) yield* this.#endEntries()
     const directoryAt = this.#at
     const bytes = new Uint8Array(this.#directory.length * DIRECTORY_ENTRY_BYTES + FOOTER_BYTES)
@@ -190,14 +190,14 @@ export class PostingsWriter {
     this.#count = 0
   }
 
-  *#endEntries(): Sliced<void> {
+  *#endEntries(): Paced<void> {
     const bytes = new Uint8Array(this.#entries.buffer, 0, this.#entryCount * ENTRY_BYTES)
     this.#directory.push({ at: this.#at, firstTerm: this.#firstTerm, sum: crc32(bytes) })
     this.#entryCount = 0
     yield* this.#write(bytes)
   }
 
-  *#write(bytes: Uint8Array): Sliced<void> {
+  *#write(bytes: Uint8Array): Paced<void> {
     this.#at += bytes.length
     yield* this.#out.write(bytes)
   }

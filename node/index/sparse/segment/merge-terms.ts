@@ -1,6 +1,6 @@
 // Writes the postings of several segments as those of one: term after term, so that memory holds a block of each input.
 
-import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { StepMeter, type Paced } from '../../../../lib/sliced.ts'
 import type { PostingsSum } from '../../vector/engine/manifest.ts'
 import type { PostingsOutput } from '../postings/postings-bytes.ts'
 import { PostingsWriter } from '../postings/postings-writer.ts'
@@ -22,7 +22,7 @@ export function* mergeTerms(
   inputs: readonly MergedInput[],
   out: PostingsOutput,
   chunkSize: number,
-): Sliced<PostingsSum> {
+): Paced<PostingsSum> {
   const writer = new PostingsWriter(out, chunkSize)
   const meter = new StepMeter(POSTINGS_PER_STEP)
   for (let term = leastTerm(inputs); term !== NO_TERM; term = leastTerm(inputs)) {
@@ -45,7 +45,7 @@ function* addTerm(
   writer: PostingsWriter,
   { walk, rowNumbers }: MergedInput,
   meter: StepMeter,
-): Sliced<void> {
+): Paced<void> {
   for (const { rows, weights } of walk.weighedRows()) {
     for (let i = 0; i < rows.length; i += 1) {
       const row = rowNumbers[rows[i] ?? 0] ?? -1

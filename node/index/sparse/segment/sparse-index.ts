@@ -1,4 +1,4 @@
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced } from '../../../../lib/sliced.ts'
 import type { PartView } from '../../vector/engine/vector-part.ts'
 import {
   defaultVectorIndexLimits,
@@ -26,18 +26,19 @@ const LIMITS: VectorIndexLimits = {
 
 /** What an index is opened with. */
 export interface SparseIndexOptions extends SparseSegmentsOptions {
+  readonly onWork: () => void
   readonly limits?: VectorIndexLimits | undefined
 }
 
 const newTail = (): SparseTail => new SparseTail()
 
 /** CORRUPTION if a file is missing or damaged, or the index has other settings. */
-export function* openSparseIndex(options: SparseIndexOptions): Sliced<SparseIndex> {
+export function* openSparseIndex(options: SparseIndexOptions): Paced<SparseIndex> {
   const { limits = LIMITS } = options
   const store = new SparseSegments(options)
-  // Segments have no graphs, so that nothing is built, and nothing is waited for.
-  const graphs = { builder: BUILDS_HERE, onWork: () => undefined }
-  const index: SparseIndex = new VectorIndex({ store, newTail, ...graphs, limits })
+  // Segments have no graphs, so that nothing is built.
+  const shared = { builder: BUILDS_HERE, onWork: options.onWork, limits }
+  const index: SparseIndex = new VectorIndex({ store, newTail, ...shared })
   yield* index.restore()
   return index
 }

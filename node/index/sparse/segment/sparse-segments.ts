@@ -1,6 +1,6 @@
 // Segments of sparse vectors. Format: docs/formats/sparse-segment.md.
 
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { SparseIndexSettings } from '../../../embedding/sparse-settings.ts'
 import type { ManifestSegment, PostingsSum } from '../../vector/engine/manifest.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type StoreOptions,
   type WrittenSegment,
 } from '../../vector/engine/segment-store.ts'
-import { damaged, FileWriter } from '../../vector/files/file-sums.ts'
+import { damaged } from '../../vector/files/file-sums.ts'
 import { countKept, keptOf, TableFiller } from '../../vector/segment/kept-documents.ts'
 import { newTable, RowTable } from '../../vector/segment/row-table.ts'
 import {
@@ -46,7 +46,7 @@ export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
     this.#with = options
   }
 
-  write(id: number, order: SparseOrder): Sliced<Written | undefined> {
+  write(id: number, order: SparseOrder): Paced<Written | undefined> {
     return this.isDurable ? this.#writeFiles(id, order) : this.#keepInMemory(id, order)
   }
 
@@ -56,13 +56,13 @@ export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
     return this.#openFiles(id, yield* this.readTable(listed, 0), postings)
   }
 
-  *#writeFiles(id: number, order: SparseOrder): Sliced<Written | undefined> {
-    const out = new FileWriter(this.path(`${id}.postings`))
+  *#writeFiles(id: number, order: SparseOrder): Paced<Written | undefined> {
+    const out = this.newWriter(`${id}.postings`)
     try {
       const written = yield* this.#writeRows(order, out)
       if (written === undefined) return undefined
       const { table, postings, numbers } = written
-      out.finish()
+      yield* out.finish()
       const rows = yield* this.writeTable(id, table)
       const segment = this.#openFiles(id, new RowTable(table), postings)
       return { segment, listed: { id, rows, postings }, numbers }
@@ -71,7 +71,7 @@ export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
     }
   }
 
-  *#keepInMemory(id: number, order: SparseOrder): Sliced<Written | undefined> {
+  *#keepInMemory(id: number, order: SparseOrder): Paced<Written | undefined> {
     const kept = new KeptPostings()
     const written = yield* this.#writeRows(order, kept)
     if (written === undefined) return undefined

@@ -3,17 +3,11 @@
 // A file is pages of 32 KiB, each with a checksum in the trailer, which has its own. A page is
 // verified whenever it comes from the disk, so damage is CORRUPTION at the first read of it.
 
-import {
-  closeSync,
-  fdatasyncSync,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
+import { DurableFile } from '../../files/durable-file.ts'
 import { ByteBuffer, checksum, readUint32 } from './byte-buffer.ts'
 import type { PageCache } from './page-cache.ts'
 import { sharedBytes } from './shared-array.ts'
@@ -23,26 +17,22 @@ const PAGE_BYTES = 1 << PAGE_SHIFT
 const PAGES_MAX = 2 ** 24
 const MAGIC = 0x53585451 // QTXS
 const FORMAT_VERSION = 1
-/** Synced after as many bytes, so that no single sync holds searches up. */
-const SYNC_BYTES = 2 ** 20
 const COPIED_PER_STEP = 16 * PAGE_BYTES
 /** Lengths of the description and of the page table, checksum, magic. */
 const TRAILER_BYTES = 16
 
 /** Where a writer's bytes go: a file, or memory for `mem_only`. */
 export class SegmentOutput {
-  readonly #fd: number | undefined
+  readonly #file: DurableFile | undefined
   readonly #kept: Uint8Array[] = []
   readonly #page = new Uint8Array(PAGE_BYTES)
   readonly #sums = new ByteBuffer()
   #inPage = 0
-  #written = 0
-  #synced = 0
   #pages = 0
 
   /** Without a path the bytes stay in memory. */
-  constructor(path: string | undefined) {
-    this.#fd = path === undefined ? undefined : openSync(path, 'w', 0o600)
+  constructor(path: string | undefined, disk: DiskWork) {
+    this.#file = path === undefined ? undefined : new DurableFile(path, disk)
     const header = new ByteBuffer()
     header.writeUint32(MAGIC)
     header.writeUint32(FORMAT_VERSION)
@@ -65,16 +55,22 @@ export class SegmentOutput {
     }
   }
 
-  /** As `write`, in steps. */
-  *writeInSteps(bytes: Uint8Array): Sliced<void> {
+  /** As `write`, in steps, and no faster than the disk. */
+  *writeInSteps(bytes: Uint8Array): Paced<void> {
     for (let from = 0; from < bytes.length; from += COPIED_PER_STEP) {
       if (from > 0) yield
       this.write(bytes.subarray(from, from + COPIED_PER_STEP))
+      yield* this.keepUp()
     }
   }
 
-  /** Writes description and checksums. Durable when it returns; the whole bytes for `mem_only`. */
-  finish(description: string): Uint8Array | undefined {
+  /** Waits while the disk is far behind. */
+  *keepUp(): Paced<void> {
+    if (this.#file !== undefined) yield* this.#file.keepUp()
+  }
+
+  /** Writes description and checksums. Durable when it ends; the whole bytes for `mem_only`. */
+  *finish(description: string): Paced<Uint8Array | undefined> {
     if (this.#inPage > 0) this.#endPage()
     const text = Buffer.from(description, 'utf8')
     const end = new ByteBuffer()
@@ -85,15 +81,15 @@ export class SegmentOutput {
     end.writeUint32(checksum(end.view()))
     end.writeUint32(MAGIC)
     this.#append(end.view())
-    if (this.#fd === undefined) return joinShared(this.#kept)
-    fsyncSync(this.#fd)
-    closeSync(this.#fd)
+    if (this.#file === undefined) return joinShared(this.#kept)
+    yield* this.#file.sync()
+    this.#file.close()
     return undefined
   }
 
   /** Gives the file up. */
   abort(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#file?.close()
   }
 
   #endPage(): void {
@@ -105,18 +101,8 @@ export class SegmentOutput {
   }
 
   #append(bytes: Uint8Array): void {
-    if (this.#fd === undefined) {
-      this.#kept.push(bytes.slice())
-      return
-    }
-    let from = 0
-    while (from < bytes.length) {
-      from += writeSync(this.#fd, bytes, from, bytes.length - from, this.#written + from)
-    }
-    this.#written += bytes.length
-    if (this.#written < this.#synced + SYNC_BYTES) return
-    fdatasyncSync(this.#fd)
-    this.#synced = this.#written
+    if (this.#file === undefined) this.#kept.push(bytes.slice())
+    else this.#file.append(bytes)
   }
 }
 

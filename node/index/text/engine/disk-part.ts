@@ -1,7 +1,7 @@
 // A segment on disk, and how one is made out of others.
 
 import { must } from '../../../../lib/assert.ts'
-import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import type { DiskSegment } from '../segment/disk-segment.ts'
 import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
 import { hasBit } from '../encoding/bitset.ts'
@@ -39,7 +39,7 @@ const DELETIONS_PER_STEP = 8192
 export function* writePart(
   inputs: readonly SegmentState[],
   { id, store, terms }: PartWriting,
-): Sliced<DiskPart | undefined> {
+): Paced<DiskPart | undefined> {
   const out = store.newOutput(id)
   const starts = inputs.map(({ checkpointed }) => checkpointed)
   const sources = inputs.map((live) => {

@@ -1,20 +1,11 @@
 // The files of an index. Format: docs/formats/text-segment.md, "The directory".
 
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
+import { removeFile, replaceDurably, writeDurably } from '../../files/durable-file.ts'
 import { ByteBuffer, checksum, readUint32 } from '../encoding/byte-buffer.ts'
 import { DiskSegment } from '../segment/disk-segment.ts'
 import type { PageCache } from '../encoding/page-cache.ts'
@@ -46,14 +37,23 @@ export interface ManifestSegment {
   readonly deletedGeneration: number
 }
 
-/** Without a directory everything stays in memory and there is no manifest. */
+/** What a store works with. Without a directory everything stays in memory and there is no manifest. */
+export interface StoreOptions {
+  readonly directory: string | undefined
+  readonly cache: PageCache
+  readonly disk: DiskWork
+}
+
+/** Writes, opens and removes the files of one index. */
 export class SegmentStore {
   readonly #directory: string | undefined
   readonly #cache: PageCache
+  readonly #disk: DiskWork
 
-  constructor(directory: string | undefined, cache: PageCache) {
+  constructor({ directory, cache, disk }: StoreOptions) {
     this.#directory = directory
     this.#cache = cache
+    this.#disk = disk
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 })
   }
 
@@ -62,7 +62,7 @@ export class SegmentStore {
   }
 
   newOutput(id: number): SegmentOutput {
-    return new SegmentOutput(this.#path(segmentName(id)))
+    return new SegmentOutput(this.#path(segmentName(id)), this.#disk)
   }
 
   /** `bytes` are those of an index in memory. */
@@ -94,14 +94,14 @@ export class SegmentStore {
     this.#remove(segmentName(id))
   }
 
-  /** Durable when it returns, as far as the file goes; the directory is synced by the manifest. */
-  writeDeleted(id: number, generation: number, deleted: Bitset): void {
+  /** Durable when it ends, as far as the file goes; the directory is synced by the manifest. */
+  *writeDeleted(id: number, generation: number, deleted: Bitset): Paced<void> {
     const file = this.#path(deletedName(id, generation))
     if (file === undefined) return
     const out = new ByteBuffer()
     for (const word of deleted) out.writeUint32(word)
     out.writeUint32(checksum(out.view()))
-    writeDurably(file, out.view())
+    yield* writeDurably(file, out.view(), this.#disk)
   }
 
   readDeleted({ id, deletedGeneration }: ManifestSegment, docCount: number): Bitset {
@@ -119,16 +119,13 @@ export class SegmentStore {
     if (generation > 0) this.#remove(deletedName(id, generation))
   }
 
-  /** Makes a state the one that `open` finds, all or nothing. */
-  writeManifest(manifest: Manifest): void {
+  /** Makes a state the one that `open` finds, all or nothing; it is that for good when it ends. */
+  *writeManifest(manifest: Manifest): Paced<void> {
     if (this.#directory === undefined) return
     const body = JSON.stringify(manifest)
     const sum = checksum(Buffer.from(body, 'utf8')).toString(16).padStart(8, '0')
-    const file = path.join(this.#directory, MANIFEST)
-    syncDirectory(this.#directory)
-    writeDurably(`${file}.new`, Buffer.from(`${body}\n${sum}\n`, 'utf8'))
-    renameSync(`${file}.new`, file)
-    syncDirectory(this.#directory)
+    const bytes = Buffer.from(`${body}\n${sum}\n`, 'utf8')
+    yield* replaceDurably(path.join(this.#directory, MANIFEST), bytes, this.#disk)
   }
 
   /** Undefined for a directory without any index. */
@@ -190,7 +187,7 @@ export class SegmentStore {
 
   #remove(name: string): void {
     const file = this.#path(name)
-    if (file !== undefined) rmSync(file, { force: true })
+    if (file !== undefined) removeFile(file, this.#disk)
   }
 }
 
@@ -210,24 +207,4 @@ function segmentName(id: number): string {
 
 function deletedName(id: number, generation: number): string {
   return `${id}-${generation}.deleted`
-}
-
-function writeDurably(file: string, bytes: Uint8Array): void {
-  const fd = openSync(file, 'w', 0o600)
-  try {
-    let from = 0
-    while (from < bytes.length) from += writeSync(fd, bytes, from, bytes.length - from)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const fd = openSync(directory, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }

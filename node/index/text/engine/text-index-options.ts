@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../lib/clock.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
 import { defaultMergePolicy, type MergePolicy } from './merge-policy.ts'
 import type { TextMemory } from './text-memory.ts'
 
@@ -22,4 +23,8 @@ export interface TextIndexOptions {
   readonly limits?: TextIndexLimits
   /** Shared with other indexes; default: its own. */
   readonly memory?: TextMemory
+  /** What syncs and closes its files. Default: this thread. */
+  readonly disk?: DiskWork
+  /** Hears that `maintain` has more to do, after it answered false. */
+  readonly onWork?: () => void
 }

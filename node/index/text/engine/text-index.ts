@@ -11,6 +11,8 @@
 //   I4  A batch is applied document by document: between two steps each is there as it was before
 //       or as it is afterwards, and memory is never frozen while one is half added.
 //   I5  No file that a view needs is removed before the view is released.
+//   I6  No merge takes the place of its segments while a flush is under way, and a manifest is durable before the
+//       next one is begun (UK1 and UK2 of files/upkeep.ts).
 //
 // Everything long is in steps. Searches take a snapshot and may come between any two of them; the
 // steps of applying come one batch after the other, those of flushing and merging by `maintain`.
@@ -18,7 +20,9 @@
 import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import { runAtOnce, type Paced, type Sliced } from '../../../../lib/sliced.ts'
+import { DISK_WORK_HERE } from '../../files/disk-work.ts'
+import { Upkeep } from '../../files/upkeep.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { MatchVisitor, SearchRequest, SearchResult } from '../matching/search.ts'
@@ -90,8 +94,7 @@ export class TextIndex {
   #isClosed = false
   readonly #viewHolds = new ViewHolds()
   #viewGeneration = 0
-  #flushing: Sliced<void> | undefined
-  #merging: Sliced<void> | undefined
+  readonly #upkeep: Upkeep
 
   /** As `openInSteps`, at once. */
   static open(options: TextIndexOptions): TextIndex {
@@ -99,10 +102,10 @@ export class TextIndex {
   }
 
   /** CORRUPTION if a file is missing or damaged: rebuild into an empty directory. */
-  static *openInSteps(options: TextIndexOptions): Sliced<TextIndex> {
+  static *openInSteps(options: TextIndexOptions): Paced<TextIndex> {
     const index = new TextIndex(options)
     const manifest = index.#store.readManifest()
-    if (manifest === undefined) index.#writeManifest()
+    if (manifest === undefined) yield* index.#writeManifest(index.#checkpoint)
     else yield* index.#restore(manifest)
     return index
   }
@@ -112,12 +115,15 @@ export class TextIndex {
     clock,
     limits = defaultTextIndexLimits,
     memory = new TextMemory(),
+    disk = DISK_WORK_HERE,
+    onWork = () => undefined,
   }: TextIndexOptions) {
+    this.#upkeep = new Upkeep(onWork)
     this.#clock = clock
     this.#limits = limits
     this.#shared = memory
     this.#memory = this.#newMemory()
-    this.#store = new SegmentStore(directory, memory.pages)
+    this.#store = new SegmentStore({ directory, cache: memory.pages, disk })
   }
 
   /** The sequence up to which batches need not be replayed after a crash. */
@@ -141,7 +147,12 @@ export class TextIndex {
   }
 
   get isFlushing(): boolean {
-    return this.#flushing !== undefined
+    return this.#upkeep.isFlushing
+  }
+
+  /** What the next step of a flush that is under way comes after; undefined if it may come now. */
+  get flushWaitsFor(): Promise<void> | undefined {
+    return this.#upkeep.flushWaitsFor
   }
 
   /** As `applyInSteps`, at once. */
@@ -153,15 +164,15 @@ export class TextIndex {
    * Each document is searchable when it is applied. Deletes come before upserts; of one key the
    * last upsert counts. One batch at a time.
    */
-  *applyInSteps({ sequence, upserts, deletes, onUpsert }: TextBatch): Sliced<void> {
+  *applyInSteps({ sequence, upserts, deletes, onUpsert }: TextBatch): Paced<void> {
     // As much again is held already: the writer does the work that `maintain` was not let do.
     const bytesMax = 2 * this.#limits.memorySegmentBytesMax
     while (this.isFlushing && this.#memory.segment.bytesInMemory >= bytesMax) {
       this.maintain(0)
-      yield
+      yield this.flushWaitsFor
     }
     for (const key of deletes) {
-      this.#assertOpen()
+      this.assertOpen()
       this.#delete(keyText(key))
       yield
     }
@@ -169,7 +180,7 @@ export class TextIndex {
       onUpsert?.(i)
       yield* this.#add(document)
     }
-    this.#assertOpen()
+    this.assertOpen()
     this.#sequence = sequence
     if (this.#memory.segment.bytesInMemory >= this.#limits.memorySegmentBytesMax) this.beginFlush()
   }
@@ -190,8 +201,7 @@ export class TextIndex {
     this.#wantsFlush = this.#isAdding
     if (this.#isAdding) return
     if (this.#checkpoint === this.#sequence && this.#memory.segment.docCount === 0) return
-    this.#flushing = this.#flush()
-    this.#flushing.next()
+    this.#upkeep.beginFlush(this.#flush())
   }
 
   /** A flush driven to its end at once. */
@@ -201,16 +211,14 @@ export class TextIndex {
     this.#finishFlush()
   }
 
-  /** Flushes and merges for about `budgetMs`; answers whether there is more to do. */
+  /** Flushes and merges for about `budgetMs`; answers whether there is more to do that need not wait. */
   maintain(budgetMs: number): boolean {
     if (this.#isClosed) return false
     const endMs = this.#clock.monotonicMs() + budgetMs
     do {
-      const work = this.#flushing ?? this.#nextMerge()
-      if (work === undefined) return false
-      if (work.next().done === true) this.#forget(work)
+      if (!this.#upkeep.step(() => this.#nextMerge())) return false
     } while (this.#clock.monotonicMs() < endMs)
-    return this.#flushing !== undefined || this.#nextMerge() !== undefined
+    return true
   }
 
   /** For a search that takes more than a step. */
@@ -269,9 +277,12 @@ export class TextIndex {
     return this.#ask((snapshot) => snapshot.queryStatistics(query))
   }
 
-  /** Links the files of the checkpoint into a directory on the same disk. */
-  linkFiles(directory: string): void {
-    this.#store.link(directory)
+  /**
+   * Links the files of a checkpoint into a directory on the same disk, and answers which one it is: the present one,
+   * or the next, whose manifest is being made durable.
+   */
+  linkFiles(directory: string): number {
+    return this.#store.link(directory).checkpoint
   }
 
   stats(): TextIndexStats {
@@ -293,15 +304,13 @@ export class TextIndex {
   close(): void {
     this.#isClosed = true
     this.#viewHolds.close()
-    this.#flushing?.return()
-    this.#merging?.return()
-    this.#flushing = undefined
+    this.#upkeep.end()
     for (const { segment } of this.#parts) segment.file.close()
     this.#parts = []
   }
 
-  /** A batch may be under way when the index is given up. */
-  #assertOpen(): void {
+  /** A batch, or a flush, may be under way when the index is given up. */
+  assertOpen(): void {
     if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the text index was closed')
   }
 
@@ -356,7 +365,7 @@ export class TextIndex {
     this.#isAdding = true
     const doc = yield* segment.add(key, document)
     this.#isAdding = false
-    this.#assertOpen()
+    this.assertOpen()
     const earlier = segment.docOf(key, doc)
     if (earlier >= 0 && !live.isDeleted(earlier)) live.delete(earlier)
     else this.#deleteFrom(this.#settled(), key)
@@ -382,17 +391,10 @@ export class TextIndex {
   }
 
   #finishFlush(): void {
-    for (const _ of this.#flushing ?? []);
-    this.#flushing = undefined
+    while (this.isFlushing) this.maintain(0)
   }
 
-  #forget(work: Sliced<void>): void {
-    if (work === this.#flushing) this.#flushing = undefined
-    else this.#merging = undefined
-  }
-
-  #nextMerge(): Sliced<void> | undefined {
-    if (this.#merging !== undefined) return this.#merging
+  #nextMerge(): Paced<void> | undefined {
     const sizes = this.#parts.map(({ live, segment }) => ({
       id: live.id,
       bytes: segment.file.bytesTotal,
@@ -406,12 +408,12 @@ export class TextIndex {
       chooseMerge(sizes, mergePolicy) ??
       (isSettled ? chooseSettledMerge(sizes, mergePolicy) : undefined)
     if (chosen === undefined) return undefined
-    this.#merging = this.#merge(this.#parts.filter(({ live }) => chosen.includes(live.id)))
-    return this.#merging
+    const inputs = this.#parts.filter(({ live }) => chosen.includes(live.id))
+    return this.#merge(inputs)
   }
 
   /** The state at the first step becomes the checkpoint at the last. */
-  *#flush(): Sliced<void> {
+  *#flush(): Paced<void> {
     const frozen = this.#memory
     const sequence = this.#sequence
     const logLengths = new Map(this.#states().map((live) => [live.id, live.log.length]))
@@ -421,35 +423,38 @@ export class TextIndex {
     this.#memory = this.#newMemory()
     yield
     const part = yield* this.#write([frozen.live])
-    // No merge ends while a flush is under way, so every segment is one of those at the start.
+    // I6: every segment is one of those at the start.
     for (const { live } of this.#parts) {
       live.checkpointed = must(logLengths.get(live.id), 'a length')
     }
     this.#frozen = undefined
     if (part !== undefined) this.#parts = [...this.#parts, part]
+    yield* this.#commit(sequence)
     this.#checkpoint = sequence
-    this.#commit()
   }
 
-  *#merge(inputs: readonly DiskPart[]): Sliced<void> {
+  *#merge(inputs: readonly DiskPart[]): Paced<void> {
     const merged = yield* this.#write(inputs.map(({ live }) => live))
     const kept = this.#parts.filter((part) => !inputs.includes(part))
     this.#parts = merged === undefined ? kept : [...kept, merged]
-    this.#commit()
+    yield* this.#upkeep.endMerge(this.#commit(this.#checkpoint))
     for (const { live, segment, deletedGeneration } of inputs) {
       const names = { id: live.id, deletedGeneration }
       this.#viewHolds.removeWhenFree(segment, () => this.#store.removeSegment(segment, names))
     }
   }
 
-  #write(inputs: readonly SegmentState[]): Sliced<DiskPart | undefined> {
+  #write(inputs: readonly SegmentState[]): Paced<DiskPart | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     return writePart(inputs, { id, store: this.#store, terms: this.#shared.terms })
   }
 
-  /** Writes deletions up to the checkpoint, and then the manifest. */
-  #commit(): void {
+  /**
+   * Writes deletions up to the checkpoint, and then the manifest; then removes what it no longer names. Nothing else
+   * changes what is listed meanwhile (I6).
+   */
+  *#commit(checkpoint: number): Paced<void> {
     const obsolete: { id: number; generation: number }[] = []
     for (const part of this.#parts) {
       const { live } = part
@@ -457,16 +462,17 @@ export class TextIndex {
       obsolete.push({ id: live.id, generation: part.deletedGeneration })
       part.deletedGeneration += 1
       part.persistedDeletes = live.checkpointed
-      this.#store.writeDeleted(live.id, part.deletedGeneration, live.deletedAt(live.checkpointed))
+      const deleted = live.deletedAt(live.checkpointed)
+      yield* this.#store.writeDeleted(live.id, part.deletedGeneration, deleted)
     }
-    this.#writeManifest()
+    yield* this.#writeManifest(checkpoint)
     for (const { id, generation } of obsolete) this.#store.removeDeleted(id, generation)
   }
 
-  #writeManifest(): void {
-    this.#store.writeManifest({
+  *#writeManifest(checkpoint: number): Paced<void> {
+    yield* this.#store.writeManifest({
       version: 1,
-      checkpoint: this.#checkpoint,
+      checkpoint,
       nextId: this.#nextId,
       segments: this.#parts.map(({ live, segment, deletedGeneration }) => ({
         id: live.id,

@@ -11,7 +11,7 @@ import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
+import { runAtOnce, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import type { JsonObject } from '../../../document/exact-json.ts'
 import { isJsonObject } from '../../../document/json-object.ts'
 import type { TableField } from '../../../schema/table-field.ts'
@@ -28,6 +28,7 @@ import type {
   OutdatedIndex,
   TakenBatch,
 } from '../../host/index-engine.ts'
+import { DISK_WORK_HERE, type DiskWork } from '../../files/disk-work.ts'
 import type { TextIndexOptions } from '../engine/text-index-options.ts'
 import { TextIndex } from '../engine/text-index.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
@@ -57,6 +58,7 @@ import type { ReaderKnowledge } from './sealed-part.ts'
 export class TextEngine implements IndexEngine {
   readonly index: TextIndex
   readonly #directory: string | undefined
+  readonly #disk: DiskWork
   readonly #selections: SelectionCache | undefined
   readonly #dividedCostMin: number
   #schema: TableSchema | undefined
@@ -69,9 +71,10 @@ export class TextEngine implements IndexEngine {
   private constructor(
     index: TextIndex,
     opened: OpenedMapping,
-    { directory, selections, dividedCostMin }: EnginePlace,
+    { directory, disk, selections, dividedCostMin }: EnginePlace,
   ) {
     this.#directory = directory
+    this.#disk = disk
     this.#selections = selections
     this.#dividedCostMin = dividedCostMin
     this.index = index
@@ -86,14 +89,17 @@ export class TextEngine implements IndexEngine {
   }
 
   /** CORRUPTION if something is missing or damaged. */
-  static *openInSteps(request: IndexOpening, engine: EngineParts): Sliced<TextEngine> {
+  static *openInSteps(request: IndexOpening, engine: EngineParts): Paced<TextEngine> {
     const { directory } = request
-    const opened = directory === undefined ? freshMapping(request) : openMapping(directory, request)
+    const { selections, dividedCostMin = 0, disk = DISK_WORK_HERE, ...parts } = engine
+    const opened =
+      directory === undefined
+        ? freshMapping(request)
+        : yield* openMapping({ directory, disk }, request)
     yield* opened.mapping.learnInSteps(request.fields)
     yield
-    const { selections, dividedCostMin = 0, ...parts } = engine
-    const index = yield* TextIndex.openInSteps({ directory, ...parts })
-    return new TextEngine(index, opened, { directory, selections, dividedCostMin })
+    const index = yield* TextIndex.openInSteps({ directory, disk, ...parts })
+    return new TextEngine(index, opened, { directory, disk, selections, dividedCostMin })
   }
 
   /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
@@ -126,7 +132,7 @@ export class TextEngine implements IndexEngine {
     return this.index.isAdding
   }
 
-  *setSchema(schema: TableSchema | undefined): Sliced<void> {
+  *setSchema(schema: TableSchema | undefined): Paced<void> {
     const mapping = new FieldMapping(schema)
     // More may be learnt meanwhile.
     while (mapping.fieldCount < this.#mapping.fieldCount) {
@@ -135,7 +141,7 @@ export class TextEngine implements IndexEngine {
     this.#mapping = mapping
     this.#schema = schema
     this.#schemaNumber += 1
-    this.#saveMapping()
+    yield* this.#saveMapping()
   }
 
   /** They are saved with the documents that have them (W1). */
@@ -179,7 +185,7 @@ export class TextEngine implements IndexEngine {
   }
 
   /** What a step has applied is found from then on. */
-  *apply(batch: DocumentBatch, onDocument: OnDocument = ignored): Sliced<TakenBatch> {
+  *apply(batch: DocumentBatch, onDocument: OnDocument = ignored): Paced<TakenBatch> {
     const changes = [...unpackBatch(batch)]
     let step = new Step()
     for (const [taken, { key, json, expiresAtMs, ordinal }] of changes.entries()) {
@@ -222,17 +228,19 @@ export class TextEngine implements IndexEngine {
     return this.#mapping.takeUndecided()
   }
 
-  *flush(sequence: number): Sliced<void> {
-    this.index.apply({ sequence, upserts: [], deletes: [] })
+  *flush(sequence: number): Paced<void> {
+    yield* this.index.applyInSteps({ sequence, upserts: [], deletes: [] })
     yield* this.#endFlush() // it began before
     this.index.beginFlush()
     yield* this.#endFlush()
+    this.index.assertOpen()
   }
 
   /** It begins later if a document is just being added: that is another task's work. */
-  makeRoom(): void {
+  makeRoom(): Promise<void> | undefined {
     this.index.beginFlush()
     if (this.index.isFlushing) this.index.maintain(0)
+    return this.index.flushWaitsFor
   }
 
   maintain(): boolean {
@@ -243,38 +251,38 @@ export class TextEngine implements IndexEngine {
   snapshot(directory: string): IndexSnapshot {
     const from = this.#directory
     if (from === undefined) throw inMemoryError()
-    this.index.linkFiles(directory)
+    const checkpoint = this.index.linkFiles(directory)
     linkSync(path.join(from, MAPPING_FILE), path.join(directory, MAPPING_FILE))
     const files = readdirSync(directory).map((name) => {
       return { name, bytes: statSync(path.join(directory, name)).size }
     })
-    return { checkpoint: this.checkpoint, files }
+    return { checkpoint, files }
   }
 
   close(): void {
     this.index.close()
   }
 
-  *#endFlush(): Sliced<void> {
-    for (; this.index.isFlushing; yield) this.index.maintain(0)
+  *#endFlush(): Paced<void> {
+    for (; this.index.isFlushing; yield this.index.flushWaitsFor) this.index.maintain(0)
   }
 
-  *#take(step: Step, sequence: number, onDocument: OnDocument): Sliced<void> {
+  *#take(step: Step, sequence: number, onDocument: OnDocument): Paced<void> {
     // Fields are only ever added, so that their number tells whether there are new ones.
-    if (this.#mapping.fieldCount !== this.#savedFields) this.#saveMapping()
+    if (this.#mapping.fieldCount !== this.#savedFields) yield* this.#saveMapping()
     const onUpsert = (number: number): void => onDocument(step.numbers[number])
     const { upserts, deletes } = step
     yield* this.index.applyInSteps({ sequence, upserts, deletes, onUpsert })
     onDocument(undefined)
     yield
-    for (; this.index.isFull; yield) this.index.maintain(0)
+    for (; this.index.isFull; yield this.index.flushWaitsFor) this.index.maintain(0)
   }
 
-  #saveMapping(): void {
+  *#saveMapping(): Paced<void> {
     const { fields } = this.#mapping
     this.#savedFields = fields.length
     if (this.#directory === undefined) return
-    writeMapping(this.#directory, { schema: this.#schema, fields })
+    yield* writeMapping(this.#directory, { schema: this.#schema, fields }, this.#disk)
   }
 }
 
@@ -283,7 +291,7 @@ export type TextReport = IndexReport & ReturnType<TextIndex['stats']>
 const ignored: OnDocument = () => undefined
 
 /** What an engine is given besides its directory. */
-export interface EngineParts extends Pick<TextIndexOptions, 'clock' | 'memory' | 'limits'> {
+export interface EngineParts extends Omit<TextIndexOptions, 'directory'> {
   /** The cached selections of the indexes that share `memory`. Default: none are cached. */
   readonly selections?: SelectionCache
   /** The least number of documents that a divided search looks at. Absent: every search is worth it. */
@@ -292,6 +300,7 @@ export interface EngineParts extends Pick<TextIndexOptions, 'clock' | 'memory' |
 
 interface EnginePlace {
   readonly directory: string | undefined
+  readonly disk: DiskWork
   readonly dividedCostMin: number
   readonly selections: SelectionCache | undefined
 }
@@ -328,36 +337,47 @@ function freshMapping({ source, fields }: IndexOpening): OpenedMapping {
   return { schema, mapping, savedFields: fields.length }
 }
 
+interface MappingPlace {
+  readonly directory: string
+  readonly disk: DiskWork
+}
+
 /** The mapping is made before the index, so that an index without one has lost it. */
-function openMapping(directory: string, request: IndexOpening): OpenedMapping {
+function* openMapping(place: MappingPlace, request: IndexOpening): Paced<OpenedMapping> {
   const { source } = request
+  const { directory } = place
   const saved = readMapping(directory)
   if (saved === undefined) {
     if (source.kind === 'stored' || existsSync(path.join(directory, 'manifest'))) {
       throw new ServiceError('CORRUPTION', 'the text index lost its mapping; rebuild the index')
     }
-    return createMapping(directory, request)
+    return yield* createMapping(place, request)
   }
   const reason = whyOutdated(saved, request.fields)
-  if (saved.kind === 'saved' && reason === undefined) return reuseMapping(directory, saved, request)
+  if (saved.kind === 'saved' && reason === undefined) {
+    return yield* reuseMapping(place, saved, request)
+  }
   throw new ServiceError('CORRUPTION', reason ?? 'the text index is outdated')
 }
 
-function createMapping(directory: string, request: IndexOpening): OpenedMapping {
+function* createMapping(
+  { directory, disk }: MappingPlace,
+  request: IndexOpening,
+): Paced<OpenedMapping> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const fresh = freshMapping(request)
-  writeMapping(directory, { schema: fresh.schema, fields: request.fields })
+  yield* writeMapping(directory, { schema: fresh.schema, fields: request.fields }, disk)
   return fresh
 }
 
-function reuseMapping(
-  directory: string,
+function* reuseMapping(
+  { directory, disk }: MappingPlace,
   saved: SavedMapping,
   { source, fields }: IndexOpening,
-): OpenedMapping {
+): Paced<OpenedMapping> {
   const schema = source.kind === 'given' ? source.schema : saved.schema
   const isSame = isDeepStrictEqual(schema, saved.schema)
-  if (!isSame) writeMapping(directory, { schema, fields })
+  if (!isSame) yield* writeMapping(directory, { schema, fields }, disk)
   const savedFields = isSame ? saved.fields.length : fields.length
   return { schema, mapping: new FieldMapping(schema), savedFields }
 }

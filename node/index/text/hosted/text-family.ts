@@ -1,4 +1,4 @@
-import type { EngineFamily, FamilyParts } from '../../host/index-engine.ts'
+import type { EngineFamily, FamilyParts, OnWork } from '../../host/index-engine.ts'
 import type { CacheCounts } from '../../host/worker-report.ts'
 import { TextMemory } from '../engine/text-memory.ts'
 import { SelectionCache } from '../search/run-text-select.ts'
@@ -15,14 +15,14 @@ export interface DivisionLimits {
 
 /** The text engines of one worker: they share caches of pages and terms, and a bound for what is in memory alone. */
 export function openTextFamily(
-  { clock, memoryBytesMax }: FamilyParts,
+  { clock, memoryBytesMax, disk }: FamilyParts,
   { dividedCostMin = DIVIDED_COST_MIN }: DivisionLimits = {},
 ): EngineFamily {
   const memory = new TextMemory(memoryBytesMax)
   const selections = new SelectionCache(memory.selectionBytesMax)
   return {
     unflushedBytesMax: memory.segmentBytesMax,
-    *open(opening) {
+    *open(opening, onWork = nobody) {
       const outdated = TextEngine.outdated(opening)
       if (outdated !== undefined) return { kind: 'outdated', outdated }
       return {
@@ -30,6 +30,8 @@ export function openTextFamily(
         engine: yield* TextEngine.openInSteps(opening, {
           clock,
           memory,
+          disk,
+          onWork,
           selections,
           dividedCostMin,
         }),
@@ -51,3 +53,6 @@ export function openTextFamily(
 function countsOf({ hits, misses, bytes }: CacheCounts): CacheCounts {
   return { hits, misses, bytes }
 }
+
+/** The caller that opened the index asks `maintain` again by itself. */
+const nobody: OnWork = () => undefined

@@ -2,12 +2,15 @@
 // analysis its documents were mapped.
 // Format: docs/formats/text-index-directory.md.
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { ServiceError } from '../../../../lib/errors.ts'
+import type { Paced } from '../../../../lib/sliced.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import { isJsonRecord } from '../../../../lib/json-record.ts'
 import { parseTableFields, type TableField, type ValueKind } from '../../../schema/table-field.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
+import { replaceDurably } from '../../files/durable-file.ts'
 import { checksum } from '../encoding/byte-buffer.ts'
 
 export const MAPPING_FILE = 'mapping'
@@ -35,21 +38,20 @@ interface StoredMapping {
   readonly fields: unknown
 }
 
-/** All or nothing, and durable when it returns. */
-export function writeMapping(
+/** All or nothing, and durable when it ends. */
+export function* writeMapping(
   directory: string,
   { schema, fields }: Pick<SavedMapping, 'schema' | 'fields'>,
-): void {
+  disk: DiskWork,
+): Paced<void> {
   const stored: StoredMapping = {
     version: FORMAT_VERSION,
     ...(schema === undefined ? {} : { schema }),
     fields,
   }
   const body = JSON.stringify(stored)
-  const file = path.join(directory, MAPPING_FILE)
-  withFile(`${file}.new`, 'w', (fd) => writeFileSync(fd, `${body}\n${sumOf(body)}\n`))
-  renameSync(`${file}.new`, file)
-  withFile(directory, 'r', () => undefined)
+  const bytes = Buffer.from(`${body}\n${sumOf(body)}\n`)
+  yield* replaceDurably(path.join(directory, MAPPING_FILE), bytes, disk)
 }
 
 /** Undefined if there is none; CORRUPTION if it is damaged. */
@@ -109,15 +111,5 @@ function readIfPresent(file: string): string | undefined {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
-  }
-}
-
-function withFile(file: string, flags: 'r' | 'w', use: (fd: number) => void): void {
-  const fd = openSync(file, flags, 0o600)
-  try {
-    use(fd)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }

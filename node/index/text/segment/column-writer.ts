@@ -1,7 +1,7 @@
 // Writes a column of a new segment from the columns of its source segments. Format:
 // docs/formats/text-segment.md, "Columns".
 
-import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnPlace, ColumnReader } from './column.ts'
 import type { SegmentOutput } from '../encoding/segment-file.ts'
 
@@ -27,7 +27,7 @@ export function* writeColumn(
   out: SegmentOutput,
   documents: NewDocuments,
   sources: ColumnSources,
-): Sliced<ColumnPlace> {
+): Paced<ColumnPlace> {
   const { ends, perDoc } = yield* countValues(documents, sources)
   const endsOffset = perDoc >= 0 ? 0 : out.offset
   if (perDoc < 0) yield* out.writeInSteps(new Uint8Array(ends.buffer))

@@ -2,7 +2,7 @@
 // Terms are UTF-8; keys are bytes, held as strings of one code unit a byte ("latin1"), so that
 // one order, that of code units, serves both. Format: docs/formats/text-segment.md, "Dictionaries".
 
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, ByteBufferReader } from '../encoding/byte-buffer.ts'
 import type { SegmentInput, SegmentOutput } from '../encoding/segment-file.ts'
 
@@ -61,7 +61,7 @@ export class DictionaryWriter {
     this.#count += 1
   }
 
-  *finish(out: SegmentOutput): Sliced<DictionaryPlace> {
+  *finish(out: SegmentOutput): Paced<DictionaryPlace> {
     const offset = out.offset
     this.#index.writeVarint(this.#blocks.length - this.#blockStart)
     yield* out.writeInSteps(this.#blocks.view())

@@ -3,7 +3,7 @@
 // postings, positions and bytes. Documents are numbered in the order of their keys.
 
 import { must } from '../../../../lib/assert.ts'
-import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import { writeColumn } from './column-writer.ts'
 import { DictionaryWriter, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
 import type { FieldDescription, SegmentDescription } from './disk-segment.ts'
@@ -48,7 +48,7 @@ export interface WrittenSegment {
 export function* writeSegment(
   inputs: readonly SegmentInput[],
   out: SegmentOutput,
-): Sliced<WrittenSegment> {
+): Paced<WrittenSegment> {
   const docMaps: Int32Array[] = []
   for (const input of inputs) docMaps.push(yield* newDocMap(input))
   const segments = inputs.map(({ segment }) => segment)
@@ -92,7 +92,7 @@ class Merge {
     this.#docOf = new Uint32Array(this.#docCount)
   }
 
-  *run(): Sliced<WrittenSegment> {
+  *run(): Paced<WrittenSegment> {
     const { keys, filter } = yield* this.#writeKeys()
     const expiry = yield* this.#writeExpiries()
     const ordinals = yield* this.#writeOrdinals()
@@ -101,14 +101,15 @@ class Merge {
     for (const name of [...names].toSorted()) {
       if (this.#meter.spend(FIELD_COST)) yield
       fields.push(yield* this.#writeField(name))
+      yield* this.#out.keepUp()
     }
     const docCount = this.#docCount
     const description: SegmentDescription = { docCount, keys, filter, expiry, ordinals, fields }
-    const bytes = this.#out.finish(JSON.stringify(description))
+    const bytes = yield* this.#out.finish(JSON.stringify(description))
     return { docCount, bytes, docMaps: this.#docMaps }
   }
 
-  *#writeKeys(): Sliced<{ keys: DictionaryPlace; filter: SegmentDescription['filter'] }> {
+  *#writeKeys(): Paced<{ keys: DictionaryPlace; filter: SegmentDescription['filter'] }> {
     const writer = new DictionaryWriter('latin1')
     const filter = newKeyFilter(this.#docCount)
     const merge = new TextMerge(this.#segments.map((segment) => segment.keysInOrder()))
@@ -170,7 +171,7 @@ class Merge {
     return { offset }
   }
 
-  *#writeField(name: string): Sliced<FieldDescription> {
+  *#writeField(name: string): Paced<FieldDescription> {
     const fields = this.#segments.map((segment) => segment.field(name))
     const { kind } = must(
       fields.find((field) => field !== undefined),
@@ -218,7 +219,7 @@ class Merge {
   *#writeTerms(
     fields: readonly (SegmentField | undefined)[],
     norms: Uint8Array,
-  ): Sliced<{ place: DictionaryPlace; ordinals: readonly Uint32Array[] }> {
+  ): Paced<{ place: DictionaryPlace; ordinals: readonly Uint32Array[] }> {
     const hasPositions = norms.length > 0
     const dictionary = new DictionaryWriter('utf8')
     const writer = new PostingsWriter({ hasPositions, norms })

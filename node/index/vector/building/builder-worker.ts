@@ -1,6 +1,7 @@
 // The entry of a thread that makes graphs, one after the other.
 
 import { rmSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { must } from '../../../../lib/assert.ts'
 import { diskErrorCode } from '../../../../lib/disk-error.ts'
@@ -10,6 +11,10 @@ import type { PostedJob, PostedOutcome } from './builder-thread.ts'
 import { buildGraph, type BuiltGraph } from './graph-job.ts'
 
 const port = must(parentPort, 'a parent')
+
+// Searches and writes come first. On Linux this is about the calling thread alone, and the libraries work in it too; other
+// systems know no threads here, and lowering the whole process would help nobody.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
 port.on('message', (posted: PostedJob) => port.postMessage(outcomeOf(posted)))
 

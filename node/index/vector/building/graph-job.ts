@@ -1,7 +1,9 @@
 // The making of a graph and of lists from a file of vectors, wherever it is done.
 
-import type { Sliced } from '../../../../lib/sliced.ts'
+import { assert, must } from '../../../../lib/assert.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
+import { DISK_WORK_HERE } from '../../files/disk-work.ts'
 import { FileWriter, sumWritten, type FileSum } from '../files/file-sums.ts'
 import { Kernels } from '../kernels/code-memory.ts'
 import { FileRows } from './file-rows.ts'
@@ -9,7 +11,6 @@ import { buildLists } from '../lists/lists-builder.ts'
 import { readFormerLists } from '../lists/lists-file.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
 import { graphShapeOf, Quantizer, type QuantizerRange } from '../graph/quantizer.ts'
-import { must } from '../../../../lib/assert.ts'
 
 /** Which graph to make: plain data. */
 export interface GraphJob {
@@ -58,15 +59,18 @@ export interface GraphBuilder {
   begin(job: GraphJob, onDone: () => void): GraphBuilding
 }
 
-/** Makes the graph, a step for each row; loading, saving and syncing are one each. Then the lists, in small steps. */
-export function* buildGraph(job: GraphJob): Sliced<BuiltGraph> {
+/**
+ * Makes the graph, a step for each row; loading, saving and syncing are one each. Then the lists, in small steps. It
+ * waits for the disk in its thread, which is one that nobody waits for.
+ */
+export function* buildGraph(job: GraphJob): Paced<BuiltGraph> {
   const { dimension } = job.settings
   using source = new FileRows(job.vectorsPath, { dimension, rowCount: job.rowCount })
   const graph = yield* growGraph(job, source)
   return { graph, lists: yield* writeLists(job, source) }
 }
 
-function* growGraph(job: GraphJob, source: FileRows): Sliced<FileSum> {
+function* growGraph(job: GraphJob, source: FileRows): Paced<FileSum> {
   const { settings, base, rowCount } = job
   const shape = graphShapeOf(settings)
   const library = must(libraryOf(settings.engine), 'a library')
@@ -81,18 +85,25 @@ function* growGraph(job: GraphJob, source: FileRows): Sliced<FileSum> {
   }
   graph.save(job.files.graph)
   yield
-  return yield* sumWritten(job.files.graph)
+  return yield* sumWritten(job.files.graph, DISK_WORK_HERE)
 }
 
-function* writeLists({ settings, base, files }: GraphJob, source: FileRows): Sliced<FileSum> {
+function* writeLists({ settings, base, files }: GraphJob, source: FileRows): Paced<FileSum> {
   const former = base?.lists === undefined ? undefined : readFormerLists(base.lists)
-  const out = new FileWriter(files.lists)
+  const out = new FileWriter(files.lists, DISK_WORK_HERE)
   try {
     const plan = { settings, source, former, kernels: new Kernels() }
-    yield* buildLists(plan, (bytes) => out.write(bytes))
-    return out.finish()
+    yield* buildLists(plan, (bytes) => writeHere(out, bytes))
+    return yield* out.finish()
   } finally {
     out.close()
+  }
+}
+
+function* writeHere(out: FileWriter, bytes: Uint8Array): Sliced<void> {
+  for (const waited of out.write(bytes)) {
+    assert(waited === undefined, 'the disk works in this thread')
+    yield
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced } from '../../../../lib/sliced.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
 import type { VectorSegment } from '../segment/vector-segment.ts'
@@ -17,7 +17,7 @@ export interface DenseIndexOptions extends DenseSegmentsOptions {
 }
 
 /** CORRUPTION if a file is missing or damaged, or the index has other settings. */
-export function* openDenseIndex(options: DenseIndexOptions): Sliced<DenseIndex> {
+export function* openDenseIndex(options: DenseIndexOptions): Paced<DenseIndex> {
   const { builder, onWork, settings, limits = defaultVectorIndexLimits } = options
   const store = new DenseSegments(options)
   const newTail = (): VectorTail => new VectorTail(settings.dimension)

@@ -5,9 +5,9 @@
 //        a damaged one would end the process.
 
 import { must } from '../../../../lib/assert.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import { FileWriter, verifyFile, type FileSum } from '../files/file-sums.ts'
+import { verifyFile, type FileSum } from '../files/file-sums.ts'
 import type { GraphBase, GraphFiles, GraphJob } from '../building/graph-job.ts'
 import { fitsMemory, type Kernels } from '../kernels/code-memory.ts'
 import { LISTS_MAX } from '../lists/list-centers.ts'
@@ -69,7 +69,7 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
     id: number,
     order: DenseOrder,
     make: MakeGraph,
-  ): Sliced<WrittenSegment<VectorSegment> | undefined> {
+  ): Paced<WrittenSegment<VectorSegment> | undefined> {
     const { settings, library } = this.#with
     const plan = { settings, ...order, range: order.base?.range }
     if (!this.isDurable) return this.#keepInMemory(id, { ...plan, range: undefined, library })
@@ -88,12 +88,12 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
   *#writeFiles(
     id: number,
     { order, plan, make }: Writing,
-  ): Sliced<WrittenSegment<VectorSegment> | undefined> {
-    const out = new FileWriter(this.path(`${id}.vectors`))
+  ): Paced<WrittenSegment<VectorSegment> | undefined> {
+    const out = this.newWriter(`${id}.vectors`)
     try {
       const written = yield* writeRows(plan, (vectors) => out.write(bytesOf(vectors)))
       if (written === undefined) return undefined
-      out.finish()
+      yield* out.finish()
       const { table, numbers } = written
       const rows = yield* this.writeTable(id, table)
       if (!order.hasGraph) {
@@ -160,7 +160,7 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
     return { graph, quantizer: new Quantizer(settings, rangeOf(table)), bytesOnDisk: bytes }
   }
 
-  *#keepInMemory(id: number, plan: SegmentPlan): Sliced<WrittenSegment<VectorSegment> | undefined> {
+  *#keepInMemory(id: number, plan: SegmentPlan): Paced<WrittenSegment<VectorSegment> | undefined> {
     const kept = new KeptVectors()
     const written = yield* writeRows(plan, (vectors) => kept.add(vectors))
     if (written === undefined) return undefined

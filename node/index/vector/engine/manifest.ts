@@ -4,20 +4,13 @@
 //   VF1  The manifest is replaced as a whole, after everything that it names is durable. It has the length and
 //        the sum of each file; the vectors' sums are in the table of their segment.
 
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { linkSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { crc32 } from 'node:zlib'
+import type { Paced } from '../../../../lib/sliced.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
+import { removeFile, replaceDurably } from '../../files/durable-file.ts'
 import { damaged, type FileSum } from '../files/file-sums.ts'
 
 const MANIFEST = 'manifest'
@@ -80,21 +73,26 @@ export function readManifest(directory: string, expected: object): Manifest | un
   return manifest
 }
 
-/** Makes a state the one that the next opening finds, all or nothing. */
-export function writeManifest(directory: string, manifest: Omit<Manifest, 'version'>): void {
+/** Makes a state the one that the next opening finds, all or nothing; it is that for good when it ends. */
+export function* writeManifest(
+  directory: string,
+  manifest: Omit<Manifest, 'version'>,
+  disk: DiskWork,
+): Paced<void> {
   const body = JSON.stringify({ version: FORMAT_VERSION, ...manifest })
-  const file = path.join(directory, MANIFEST)
-  syncDirectory(directory)
-  writeDurably(`${file}.new`, Buffer.from(`${body}\n${sumText(body)}\n`))
-  renameSync(`${file}.new`, file)
-  syncDirectory(directory)
+  const bytes = Buffer.from(`${body}\n${sumText(body)}\n`)
+  yield* replaceDurably(path.join(directory, MANIFEST), bytes, disk)
 }
 
 /** Removes what a crash has left: files of this format that the manifest does not name. */
-export function removeUnlisted(directory: string, segments: readonly ManifestSegment[]): void {
+export function removeUnlisted(
+  directory: string,
+  segments: readonly ManifestSegment[],
+  disk: DiskWork,
+): void {
   const named = new Set(segments.flatMap(filesOf))
   for (const name of readdirSync(directory)) {
-    if (OUR_FILE.test(name) && !named.has(name)) rmSync(path.join(directory, name))
+    if (OUR_FILE.test(name) && !named.has(name)) removeFile(path.join(directory, name), disk)
   }
 }
 
@@ -102,18 +100,6 @@ export function removeUnlisted(directory: string, segments: readonly ManifestSeg
 export function linkCheckpoint(from: string, to: string, { segments }: Manifest): void {
   for (const name of [...segments.flatMap(filesOf), MANIFEST]) {
     linkSync(path.join(from, name), path.join(to, name))
-  }
-}
-
-/** Durable when it returns, as far as the file goes. */
-export function writeDurably(file: string, bytes: Uint8Array): void {
-  const fd = openSync(file, 'w', 0o600)
-  try {
-    let from = 0
-    while (from < bytes.length) from += writeSync(fd, bytes, from)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }
 
@@ -140,14 +126,5 @@ function readIfThere(file: string): string | undefined {
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
-  }
-}
-
-function syncDirectory(directory: string): void {
-  const fd = openSync(directory, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }

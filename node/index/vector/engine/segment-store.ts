@@ -1,11 +1,13 @@
 // The segments of an index of vectors as files, or in memory for an index without files; what their rows are, the
 // store of each format says. The format of the files is described in docs/formats/vector-segment.md.
 
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
+import { removeFile, writeDurably } from '../../files/durable-file.ts'
 import { damaged, FileWriter, readVerified, type FileSum } from '../files/file-sums.ts'
 import type { BuiltGraph, GraphJob } from '../building/graph-job.ts'
 import type { DocumentBits } from '../segment/deleted-documents.ts'
@@ -17,7 +19,6 @@ import {
   linkCheckpoint,
   readManifest,
   removeUnlisted,
-  writeDurably,
   writeManifest,
   type DeletedFile,
   type Manifest,
@@ -41,10 +42,11 @@ export interface SegmentOrder<Rows extends DocumentRows, Segment> {
 }
 
 /** Makes the graph of a job, in steps. */
-export type MakeGraph = (job: GraphJob) => Sliced<BuiltGraph>
+export type MakeGraph = (job: GraphJob) => Paced<BuiltGraph>
 
-/** Where the files of an index are, and of which settings they have to be. */
+/** Where the files of an index are, who syncs them, and of which settings they have to be. */
 export interface StoreOptions {
+  readonly disk: DiskWork
   /** Undefined: everything stays in memory, and there is no manifest. */
   readonly directory: string | undefined
   /** Plain JSON. */
@@ -55,8 +57,10 @@ export interface StoreOptions {
 export abstract class SegmentStore<Rows extends DocumentRows, Segment extends Rows> {
   readonly #directory: string | undefined
   readonly #settings: object
+  readonly #disk: DiskWork
 
-  constructor({ directory, settings }: StoreOptions) {
+  constructor({ directory, settings, disk }: StoreOptions) {
+    this.#disk = disk
     this.#directory = directory
     this.#settings = settings
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -70,7 +74,7 @@ export abstract class SegmentStore<Rows extends DocumentRows, Segment extends Ro
     id: number,
     order: SegmentOrder<Rows, Segment>,
     make: MakeGraph,
-  ): Sliced<WrittenSegment<Segment> | undefined>
+  ): Paced<WrittenSegment<Segment> | undefined>
 
   abstract open(listed: ManifestSegment): Sliced<Segment>
 
@@ -82,11 +86,15 @@ export abstract class SegmentStore<Rows extends DocumentRows, Segment extends Ro
     for (const name of filesOfSegment(id)) this.#remove(name)
   }
 
-  /** Durable when it returns; undefined without a directory. */
-  writeDeleted(id: number, generation: number, deleted: DocumentBits): DeletedFile | undefined {
+  /** Durable when it ends; undefined without a directory. */
+  *writeDeleted(
+    id: number,
+    generation: number,
+    deleted: DocumentBits,
+  ): Paced<DeletedFile | undefined> {
     if (!this.isDurable) return undefined
     const bytes = new Uint8Array(deleted.buffer, deleted.byteOffset, deleted.byteLength)
-    writeDurably(this.path(deletedName(id, generation)), bytes)
+    yield* writeDurably(this.path(deletedName(id, generation)), bytes, this.#disk)
     return { generation, bytes: bytes.length, sum: crc32(bytes) }
   }
 
@@ -101,9 +109,9 @@ export abstract class SegmentStore<Rows extends DocumentRows, Segment extends Ro
     this.#remove(deletedName(id, generation))
   }
 
-  writeManifest(state: Omit<Manifest, 'version' | 'settings'>): void {
+  *writeManifest(state: Omit<Manifest, 'version' | 'settings'>): Paced<void> {
     if (this.#directory === undefined) return
-    writeManifest(this.#directory, { settings: this.#settings, ...state })
+    yield* writeManifest(this.#directory, { settings: this.#settings, ...state }, this.#disk)
   }
 
   /** Undefined for a directory without an index, and without a directory. */
@@ -113,14 +121,15 @@ export abstract class SegmentStore<Rows extends DocumentRows, Segment extends Ro
   }
 
   removeUnlisted(segments: readonly ManifestSegment[]): void {
-    if (this.#directory !== undefined) removeUnlisted(this.#directory, segments)
+    if (this.#directory !== undefined) removeUnlisted(this.#directory, segments, this.#disk)
   }
 
-  /** Links the files of the checkpoint into a directory on the same disk. */
-  link(to: string): void {
+  /** Links the files of a checkpoint into a directory on the same disk, and answers which one it is. */
+  link(to: string): number {
     const manifest = this.readManifest()
     if (manifest === undefined) throw damaged('manifest is missing')
     linkCheckpoint(this.path(''), to, manifest)
+    return manifest.checkpoint
   }
 
   protected path(name: string): string {
@@ -135,18 +144,22 @@ export abstract class SegmentStore<Rows extends DocumentRows, Segment extends Ro
     throw damaged(`${name} has vectors of another dimension`)
   }
 
-  protected *writeTable(id: number, { bytes }: TableBytes): Sliced<FileSum> {
-    const out = new FileWriter(this.path(`${id}.rows`))
+  protected newWriter(name: string): FileWriter {
+    return new FileWriter(this.path(name), this.#disk)
+  }
+
+  protected *writeTable(id: number, { bytes }: TableBytes): Paced<FileSum> {
+    const out = this.newWriter(`${id}.rows`)
     try {
       yield* out.write(bytes)
-      return out.finish()
+      return yield* out.finish()
     } finally {
       out.close()
     }
   }
 
   #remove(name: string): void {
-    if (this.isDurable) rmSync(this.path(name), { force: true })
+    if (this.isDurable) removeFile(this.path(name), this.#disk)
   }
 }
 

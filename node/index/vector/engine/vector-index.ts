@@ -8,13 +8,16 @@
 //   VI2  The manifest names exactly the documents that were live at its checkpoint: deletions that came later
 //        are in memory only, and a merge keeps what was deleted after the checkpoint.
 //   VI3  Searches and writes see no difference between before and after a flush or a merge.
-//   VI4  No merge ends while a flush is under way.
+//   VI4  No merge takes the place of its segments while a flush is under way, and a manifest is durable before
+//        the next one is begun (UK1 and UK2 of files/upkeep.ts).
 //
-// Everything long is in steps; searches take a snapshot and may come between any two of them.
+// Everything long is in steps, and the disk syncs in another thread; searches take a snapshot, and they and writes may
+// come between any two steps.
 
 import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import { Upkeep } from '../../files/upkeep.ts'
 import type { OrdinalSet } from '../../host/ordinal-set.ts'
 import type { BuiltGraph, GraphBuilder, GraphJob } from '../building/graph-job.ts'
 import { DeletedDocuments, hasDocument, newDocumentBits } from '../segment/deleted-documents.ts'
@@ -114,14 +117,12 @@ export class VectorIndex<
   #checkpoint = 0
   #nextId = 1
   #isClosed = false
-  #flushing: Sliced<void> | undefined
-  #merging: Sliced<void> | undefined
-  /** The merge that is under way waits for a graph that another thread makes. */
-  #isWaiting = false
+  readonly #upkeep: Upkeep
 
   constructor(options: VectorIndexOptions<Document, Rows, Segment>) {
     this.#with = options
     this.#store = options.store
+    this.#upkeep = new Upkeep(options.onWork)
     this.#tail = this.#newTail()
   }
 
@@ -129,9 +130,9 @@ export class VectorIndex<
    * Reads the checkpoint, before anything else is done. CORRUPTION if a file is missing or damaged, or the index
    * has other settings: build it again.
    */
-  *restore(): Sliced<void> {
+  *restore(): Paced<void> {
     const manifest = this.#store.readManifest()
-    if (manifest === undefined) this.#writeManifest()
+    if (manifest === undefined) yield* this.#writeManifest(this.#checkpoint)
     else yield* this.#restore(manifest)
   }
 
@@ -144,7 +145,12 @@ export class VectorIndex<
   }
 
   get isFlushing(): boolean {
-    return this.#flushing !== undefined
+    return this.#upkeep.isFlushing
+  }
+
+  /** What the next step of a flush that is under way comes after; undefined if it may come now. */
+  get flushWaitsFor(): Promise<void> | undefined {
+    return this.#upkeep.flushWaitsFor
   }
 
   /** Whether the tail is full while the one before is still being flushed: writers do that work then. */
@@ -154,7 +160,7 @@ export class VectorIndex<
 
   /** The sequence that all changes up to now are of. */
   setSequence(sequence: number): void {
-    this.#assertOpen()
+    this.assertOpen()
     this.#sequence = sequence
     if (this.#isTailFull) this.beginFlush()
   }
@@ -167,7 +173,7 @@ export class VectorIndex<
   }
 
   delete(key: Uint8Array): void {
-    this.#assertOpen()
+    this.assertOpen()
     for (const { rows, deleted } of this.#lives()) {
       const doc = rows.docOf(key, (one) => deleted.has(one))
       if (doc < 0) continue
@@ -181,25 +187,17 @@ export class VectorIndex<
   beginFlush(): void {
     if (this.isFlushing || this.#isClosed) return
     if (this.#checkpoint === this.#sequence && this.#tail.rows.docCount === 0) return
-    this.#flushing = this.#flush()
-    this.#flushing.next()
+    this.#upkeep.beginFlush(this.#flush())
   }
 
-  /** One step of a flush or a merge; answers whether there is more to do. */
+  /** One step of a flush or a merge; answers whether there is another one that need not wait. */
   maintain(): boolean {
     if (this.#isClosed) return false
-    const work = this.#flushing ?? this.#nextMerge()
-    if (work === undefined) return false
-    if (work.next().done === true) {
-      if (work === this.#flushing) this.#flushing = undefined
-      else this.#merging = undefined
-    }
-    if (this.#flushing !== undefined) return true
-    return !this.#isWaiting && this.#nextMerge() !== undefined
+    return this.#upkeep.step(() => this.#nextMerge())
   }
 
   snapshot(filter: OrdinalSet | undefined): VectorSnapshot<Rows, Segment> {
-    this.#assertOpen()
+    this.assertOpen()
     const segments = this.#parts.map(({ rows }) => rows)
     for (const segment of segments) segment.retain()
     const sealed = this.#parts.map((part) => viewOf<Rows, Segment>(part, part.rows))
@@ -214,9 +212,12 @@ export class VectorIndex<
     }
   }
 
-  /** Links the files of the checkpoint into a directory on the same disk. */
-  linkFiles(directory: string): void {
-    this.#store.link(directory)
+  /**
+   * Links the files of a checkpoint into a directory on the same disk, and answers which one it is: the present one,
+   * or the next, whose manifest is being made durable.
+   */
+  linkFiles(directory: string): number {
+    return this.#store.link(directory)
   }
 
   stats(): VectorIndexStats {
@@ -233,16 +234,13 @@ export class VectorIndex<
   /** Closes the files without a flush. */
   close(): void {
     this.#isClosed = true
-    this.#flushing?.return()
-    this.#merging?.return()
-    this.#flushing = undefined
-    this.#merging = undefined
+    this.#upkeep.end()
     for (const { rows } of this.#parts) rows.close()
     this.#parts = []
   }
 
-  /** A change may be under way when the index is given up. */
-  #assertOpen(): void {
+  /** A change, or a flush, may be under way when the index is given up. */
+  assertOpen(): void {
     if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the index of vectors was closed')
   }
 
@@ -292,7 +290,7 @@ export class VectorIndex<
   }
 
   /** The state at the first step becomes the checkpoint at the last. */
-  *#flush(): Sliced<void> {
+  *#flush(): Paced<void> {
     const frozen = this.#tail
     const sequence = this.#sequence
     const inputs = [{ rows: frozen.rows, without: frozen.deleted.view() }]
@@ -308,12 +306,11 @@ export class VectorIndex<
     for (const { part, bits, count } of marks) markCheckpoint(part, bits, count)
     this.#frozen = undefined
     if (written !== undefined) this.#add(written, [{ ...frozen, checkpointed: undefined }])
+    yield* this.#commit(sequence)
     this.#checkpoint = sequence
-    this.#commit()
   }
 
-  #nextMerge(): Sliced<void> | undefined {
-    if (this.#merging !== undefined) return this.#merging
+  #nextMerge(): Paced<void> | undefined {
     const sizes = this.#parts.map(({ rows, checkpointedCount }) => {
       const { id, rowCount, docCount, isIndexed } = rows
       return {
@@ -328,8 +325,7 @@ export class VectorIndex<
     const { mergePolicy } = this.#with.limits
     const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
     const chosen = chooseMerge(sizes, policy, isSettled)
-    if (chosen !== undefined) this.#merging = this.#merge(chosen)
-    return this.#merging
+    return chosen && this.#merge(chosen)
   }
 
   /** Without files, or without graphs, all rows are written again. */
@@ -337,7 +333,7 @@ export class VectorIndex<
     return this.#store.isDurable && this.#store.hasGraphs
   }
 
-  *#merge({ ids, base, hasGraph }: MergeChoice): Sliced<void> {
+  *#merge({ ids, base, hasGraph }: MergeChoice): Paced<void> {
     const partOfId = (id: number): VectorPart<Segment> => {
       return must(
         this.#parts.find(({ rows }) => rows.id === id),
@@ -355,7 +351,7 @@ export class VectorIndex<
     })
     this.#parts = this.#parts.filter((part) => !inputs.includes(part))
     if (written !== undefined) this.#add(written, inputs)
-    this.#commit()
+    yield* this.#upkeep.endMerge(this.#commit(this.#checkpoint))
     for (const { rows, listed } of inputs) {
       rows.close()
       this.#store.remove(rows.id)
@@ -373,7 +369,7 @@ export class VectorIndex<
     this.#parts.push(partOf(segment, listed, former))
   }
 
-  *#write(order: SegmentOrder<Rows, Segment>): Sliced<WrittenSegment<Segment> | undefined> {
+  *#write(order: SegmentOrder<Rows, Segment>): Paced<WrittenSegment<Segment> | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     let written: WrittenSegment<Segment> | undefined
@@ -385,39 +381,41 @@ export class VectorIndex<
     }
   }
 
-  *#makeGraph(job: GraphJob): Sliced<BuiltGraph> {
-    const building = this.#with.builder.begin(job, this.#with.onWork)
+  *#makeGraph(job: GraphJob): Paced<BuiltGraph> {
+    const done = Promise.withResolvers<void>()
+    const building = this.#with.builder.begin(job, done.resolve)
     try {
       for (let built = building.outcome(); ; built = building.outcome()) {
         if (built !== undefined) return built
-        this.#isWaiting = !building.advance()
-        yield
+        yield building.advance() ? undefined : done.promise
       }
     } finally {
-      this.#isWaiting = false
       building.cancel()
     }
   }
 
-  /** Writes deletions up to the checkpoint, and then the manifest. */
-  #commit(): void {
+  /**
+   * Writes deletions up to the checkpoint, and then the manifest; then removes what it no longer names. Nothing else
+   * changes what is listed meanwhile (VI4).
+   */
+  *#commit(checkpoint: number): Paced<void> {
     const obsolete: Required<Pick<ManifestSegment, 'id' | 'deleted'>>[] = []
     for (const part of this.#parts) {
       if (!part.isUnlisted) continue
       const { id, deleted } = part.listed
       if (deleted !== undefined) obsolete.push({ id, deleted })
       const generation = (deleted?.generation ?? 0) + 1
-      const file = this.#store.writeDeleted(id, generation, part.checkpointed)
+      const file = yield* this.#store.writeDeleted(id, generation, part.checkpointed)
       if (file !== undefined) part.listed = { ...part.listed, deleted: file }
       part.isUnlisted = false
     }
-    this.#writeManifest()
+    yield* this.#writeManifest(checkpoint)
     for (const { id, deleted } of obsolete) this.#store.removeDeleted(id, deleted)
   }
 
-  #writeManifest(): void {
-    this.#store.writeManifest({
-      checkpoint: this.#checkpoint,
+  *#writeManifest(checkpoint: number): Paced<void> {
+    yield* this.#store.writeManifest({
+      checkpoint,
       nextId: this.#nextId,
       segments: this.#parts.map(({ listed }) => listed),
     })

@@ -1,9 +1,11 @@
 // The bytes of one file of a segment, written and read in steps. Nothing here knows what they mean.
 
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
+import { DurableFile, syncOpened } from '../../files/durable-file.ts'
 
 /** Read, written or summed in some tenths of a millisecond. */
 const STEP_BYTES = 256 * 1024
@@ -45,12 +47,12 @@ export function* verifyFile(path: string, name: string, expected: FileSum): Slic
 }
 
 /** Syncs a file that another library wrote, and answers its length and sum. */
-export function* sumWritten(path: string): Sliced<FileSum> {
+export function* sumWritten(path: string, disk: DiskWork): Paced<FileSum> {
   const fd = openSync(path, 'r+')
   try {
     const { size: bytes } = fstatSync(fd)
     const sum = yield* sumOf(fd, bytes, Buffer.allocUnsafe(STEP_BYTES))
-    fsyncSync(fd)
+    yield* syncOpened(fd, disk)
     return { bytes, sum }
   } finally {
     closeSync(fd)
@@ -103,24 +105,18 @@ export function readExactly(fd: number, into: Uint8Array, position: number, name
   }
 }
 
-/** Synced after as many bytes, so that no single sync takes long. */
-const SYNC_BYTES = 2 ** 20
-
-/** Appends to a new file. */
+/** Appends to a new file, and sums what it appends. */
 export class FileWriter {
-  readonly #fd: number
+  readonly #file: DurableFile
   readonly #buffer = Buffer.allocUnsafe(STEP_BYTES)
   #buffered = 0
-  #written = 0
-  #synced = 0
   #sum = 0
-  #isOpen = true
 
-  constructor(path: string) {
-    this.#fd = openSync(path, 'w', 0o600)
+  constructor(path: string, disk: DiskWork) {
+    this.#file = new DurableFile(path, disk)
   }
 
-  *write(bytes: Uint8Array): Sliced<void> {
+  *write(bytes: Uint8Array): Paced<void> {
     for (let from = 0; from < bytes.length;) {
       const part = bytes.subarray(from, from + this.#buffer.length - this.#buffered)
       this.#buffer.set(part, this.#buffered)
@@ -128,32 +124,28 @@ export class FileWriter {
       from += part.length
       if (this.#buffered < this.#buffer.length) return
       this.#append()
+      yield* this.#file.keepUp()
       yield
     }
   }
 
-  /** Durable when it returns, as far as the file goes. */
-  finish(): FileSum {
+  /** Durable when it ends, as far as the file goes. */
+  *finish(): Paced<FileSum> {
     this.#append()
-    fsyncSync(this.#fd)
+    yield* this.#file.sync()
     this.close()
-    return { bytes: this.#written, sum: this.#sum }
+    return { bytes: this.#file.bytesWritten, sum: this.#sum }
   }
 
-  /** May be called more than once. */
+  /** May be called more than once, and at any time. */
   close(): void {
-    if (this.#isOpen) closeSync(this.#fd)
-    this.#isOpen = false
+    this.#file.close()
   }
 
   #append(): void {
     const bytes = this.#buffer.subarray(0, this.#buffered)
-    for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at)
+    this.#file.append(bytes)
     this.#sum = crc32(bytes, this.#sum)
-    this.#written += bytes.length
     this.#buffered = 0
-    if (this.#written < this.#synced + SYNC_BYTES) return
-    fsyncSync(this.#fd)
-    this.#synced = this.#written
   }
 }

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { IndexEngine, IndexOpening } from '../../host/index-engine.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
 import { parseDenseSettings } from '../dense-settings.ts'
 import { openDenseIndex } from '../engine/dense-index.ts'
 import type { VectorIndexLimits } from '../engine/vector-index.ts'
@@ -20,6 +21,7 @@ export interface DenseEngineParts {
   readonly memory: VectorMemory
   readonly kernels: Kernels
   readonly builder: GraphBuilder
+  readonly disk: DiskWork
   readonly limits?: VectorIndexLimits
 }
 
@@ -30,7 +32,7 @@ export interface DenseEngineParts {
 export function* openDenseEngine(
   { definition, directory }: IndexOpening,
   parts: DenseEngineParts & { readonly onWork: () => void },
-): Sliced<IndexEngine> {
+): Paced<IndexEngine> {
   const settings = parseDenseSettings(definition.settings)
   const library = libraryOf(settings.engine)
   const index = yield* openDenseIndex({ directory, settings, library, ...parts })

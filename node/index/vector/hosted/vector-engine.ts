@@ -4,7 +4,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ServiceError } from '../../../../lib/errors.ts'
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import { unpackBatch, type DocumentBatch, type DocumentChange } from '../../host/document-batch.ts'
 import { dropReportOf, NO_DROPS, type DropReport } from '../../host/drop-report.ts'
 import type {
@@ -65,10 +65,10 @@ export class VectorEngine<
   /** No schema decides about vectors. */
   *setSchema(): Sliced<void> {}
 
-  *apply(batch: DocumentBatch, onDocument: OnDocument): Sliced<TakenBatch> {
+  *apply(batch: DocumentBatch, onDocument: OnDocument): Paced<TakenBatch> {
     let taken = 0
     for (const change of unpackBatch(batch)) {
-      for (; this.#index.isFull; yield) this.#index.maintain()
+      for (; this.#index.isFull; yield this.#index.flushWaitsFor) this.#index.maintain()
       onDocument(taken)
       yield* this.#apply(change)
       taken += 1
@@ -79,16 +79,18 @@ export class VectorEngine<
     return { taken, undecided: [] }
   }
 
-  *flush(sequence: number): Sliced<void> {
+  *flush(sequence: number): Paced<void> {
     yield* this.#endFlush() // it began before
     this.#index.setSequence(sequence)
     this.#index.beginFlush()
     yield* this.#endFlush()
+    this.#index.assertOpen()
   }
 
-  makeRoom(): void {
+  makeRoom(): Promise<void> | undefined {
     this.#index.beginFlush()
     if (this.#index.isFlushing) this.#index.maintain()
+    return this.#index.flushWaitsFor
   }
 
   maintain(): boolean {
@@ -109,11 +111,11 @@ export class VectorEngine<
     if (this.#format.directory === undefined) {
       throw new ServiceError('INVALID_ARGUMENT', 'an index in memory has no files')
     }
-    this.#index.linkFiles(directory)
+    const checkpoint = this.#index.linkFiles(directory)
     const files = readdirSync(directory).map((name) => {
       return { name, bytes: statSync(path.join(directory, name)).size }
     })
-    return { checkpoint: this.checkpoint, files }
+    return { checkpoint, files }
   }
 
   close(): void {
@@ -132,7 +134,7 @@ export class VectorEngine<
     return dropReportOf({ ...NO_DROPS, badValues: this.#dropped }, [])
   }
 
-  *#endFlush(): Sliced<void> {
-    for (; this.#index.isFlushing; yield) this.#index.maintain()
+  *#endFlush(): Paced<void> {
+    for (; this.#index.isFlushing; yield this.#index.flushWaitsFor) this.#index.maintain()
   }
 }

@@ -19,13 +19,14 @@ export interface VectorFamilyOptions {
 
 /** The engines of vectors of one worker: they share bounds for what they keep in memory, and a thread for graphs. */
 export function openVectorFamily(
-  { memoryBytesMax }: FamilyParts,
+  { memoryBytesMax, disk }: FamilyParts,
   { limits, builder = new BuilderThread() }: VectorFamilyOptions = {},
 ): EngineFamily {
   const memory = new VectorMemory(memoryBytesMax * VECTORS_SHARE)
   const parts = {
     memory,
     builder,
+    disk,
     kernels: new Kernels(),
     ...(limits === undefined ? {} : { limits }),
   }

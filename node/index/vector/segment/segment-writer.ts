@@ -7,7 +7,7 @@
 
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
-import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
+import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { graphShapeOf, Quantizer, RangeFinder, type QuantizerRange } from '../graph/quantizer.ts'
 import type { GraphLibrary, GrowingGraph } from '../graph/vector-graph.ts'
@@ -38,7 +38,7 @@ export interface WrittenRows {
 }
 
 /** Takes the vectors in their order, some rows at a time; they may change after it. */
-export type WriteVectors = (vectors: Float32Array) => Sliced<void>
+export type WriteVectors = (vectors: Float32Array) => Paced<void>
 
 /** Numbers that are summed in about a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 18
@@ -46,10 +46,7 @@ const NUMBERS_PER_STEP = 2 ** 18
 const NUMBERS_AT_ONCE = 2 ** 16
 
 /** Undefined if no document is kept. */
-export function* writeRows(
-  plan: SegmentPlan,
-  write: WriteVectors,
-): Sliced<WrittenRows | undefined> {
+export function* writeRows(plan: SegmentPlan, write: WriteVectors): Paced<WrittenRows | undefined> {
   const kept = yield* countKept(plan.inputs)
   if (kept.sizes.docCount === 0) return undefined
   const range = plan.range ?? (plan.hasGraph ? yield* findRange(plan) : NO_RANGE)
@@ -128,7 +125,7 @@ interface CopiedDocument {
 function* copyVectors(
   { plan, table, graph, write }: Copying,
   { rows, doc, row: first }: CopiedDocument,
-): Sliced<void> {
+): Paced<void> {
   const { dimension } = plan.settings
   const [from, end] = [rows.firstRowOf(doc), rows.firstRowOf(doc + 1)]
   for (let row = from; row < end;) {

@@ -19,6 +19,7 @@ import { SliceScheduler } from '../../../../node/index/worker/slice-scheduler.ts
 import { IndexWorkerLoop } from '../../../../node/index/worker/worker-loop.ts'
 import type { NodeClock } from '../cluster/node-clock.ts'
 import type { Dice } from '../dice.ts'
+import { SimulatedDiskWork } from './simulated-disk-work.ts'
 
 /** What a message, and the wait for the next turn of the worker, take in milliseconds. */
 const WAY_MS = [0.05, 1.5] as const
@@ -38,6 +39,7 @@ export class SimulatedIndexWorker implements StartedWorker {
   readonly #host: IndexHost
   readonly #loop: IndexWorkerLoop
   readonly #opened = new Set<number>()
+  readonly #disk: SimulatedDiskWork
   readonly #ends = new MessageChannel()
   #lastArrivalMs = 0
   #isOver = false
@@ -47,14 +49,17 @@ export class SimulatedIndexWorker implements StartedWorker {
     this.#events = events
     const { families, clock } = world
     const { memoryBytesMax } = settings
+    this.#disk = new SimulatedDiskWork(world)
     const progress = new WorkerProgress(settings.progress)
     const post = (message: unknown): void => this.#tell(message)
     this.#host = new IndexHost({
       families,
       clock,
       memoryBytesMax,
+      disk: this.#disk,
       progress,
       onBroken: (index, error) => post({ kind: 'broken', index, error }),
+      onUnsettled: () => this.#loop.maintain(),
     })
     this.#loop = new IndexWorkerLoop({
       host: this.#host,
@@ -99,6 +104,7 @@ export class SimulatedIndexWorker implements StartedWorker {
         // It was not open, or broken.
       }
     }
+    this.#disk.end()
   }
 
   #tell(message: unknown): void {

@@ -3,7 +3,7 @@ import { openExactFamily, type ExactAnswer } from '../../../../support/fakes/exa
 
 describeIndexEngine('exact values', {
   kind: 'exact',
-  openFamily: openExactFamily,
+  openFamily: (disk) => openExactFamily({ disk }),
   answers: ['search'],
   find: (value) => ({ question: 'search', request: { field: 'text', value } }),
   keysOf: ({ keys }: ExactAnswer) => keys,

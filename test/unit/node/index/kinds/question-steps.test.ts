@@ -5,7 +5,8 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { isServiceError } from '../../../../../lib/errors.ts'
-import { runAtOnce, type Sliced } from '../../../../../lib/sliced.ts'
+import { runAtOnce, type Paced } from '../../../../../lib/sliced.ts'
+import { DISK_WORK_HERE } from '../../../../../node/index/files/disk-work.ts'
 import { packBatch, type DocumentChange } from '../../../../../node/index/host/document-batch.ts'
 import {
   QUESTIONS,
@@ -73,17 +74,17 @@ class Workers {
     this.#fill()
   }
 
-  ask({ question, request }: AskedQuestion): Sliced<unknown> {
+  ask({ question, request }: AskedQuestion): Paced<unknown> {
     const stop = this.#unset()
     return this.#home.handle({ ...this.#next(), kind: question, request: { request, stop } })
   }
 
-  divide(asked: AskedQuestion): Sliced<DividedCallAnswer> {
+  divide(asked: AskedQuestion): Paced<DividedCallAnswer> {
     const request = { asked, known: undefined, stop: this.#unset() }
     return dividedBy(this.#home.handle({ ...this.#next(), kind: 'divide', request }))
   }
 
-  sealed(asked: AskedQuestion): Sliced<unknown> {
+  sealed(asked: AskedQuestion): Paced<unknown> {
     const divided = runAtOnce(this.divide(asked))
     if (divided.kind === 'whole') return expect.fail('the home answers all of it')
     const { hold, sealed } = divided
@@ -144,16 +145,17 @@ function openHost(): IndexHost {
     families: FAMILIES,
     clock: new ManualClock(),
     memoryBytesMax: 2 ** 30,
+    disk: DISK_WORK_HERE,
     onBroken: (_, error) => expect.fail(error.message),
   })
 }
 
 /** It is this test's host that says it. */
-function* dividedBy(work: Sliced<unknown>): Sliced<DividedCallAnswer> {
+function* dividedBy(work: Paced<unknown>): Paced<DividedCallAnswer> {
   return Object(yield* work)
 }
 
-function codeOf(work: Sliced<unknown>): string {
+function codeOf(work: Paced<unknown>): string {
   try {
     return work.next().done === true ? 'it ended' : 'it continued'
   } catch (error) {
@@ -209,11 +211,11 @@ describe('a question to an index', () => {
 })
 
 /** Passes the steps on, and keeps the answer. */
-function* keeping(work: Sliced<unknown>, kept: unknown[]): Sliced<void> {
+function* keeping(work: Paced<unknown>, kept: unknown[]): Paced<void> {
   kept.push(yield* work)
 }
 
-function expectShortSteps(newWork: () => Sliced<unknown>): void {
+function expectShortSteps(newWork: () => Paced<unknown>): void {
   expect(longestStepAtBestMs(newWork, STEP_MS_MAX), 'the longest step').to.be.below(STEP_MS_MAX)
 }
 
@@ -226,7 +228,7 @@ function expectShort(work: () => unknown, what: string): void {
 }
 
 /** After the step that is under way. */
-function expectCancellable(workers: Workers, newWork: () => Sliced<unknown>): void {
+function expectCancellable(workers: Workers, newWork: () => Paced<unknown>): void {
   const work = newWork()
   if (work.next().done === true) return
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import type { Sliced } from '../../../../../lib/sliced.ts'
+import type { Paced, Sliced } from '../../../../../lib/sliced.ts'
 import {
   SliceScheduler,
   type Slice,
@@ -99,6 +99,22 @@ describe('SliceScheduler', () => {
     expect(world.turns).to.deep.equal([''])
   })
 
+  it('gives no slice to a computation that waits, and the next one when that is over', async () => {
+    const world = new World()
+    const there = Promise.withResolvers<void>()
+
+    const waiting = world.scheduler.run(afterwards(there.promise, 42), indexing)
+    await world.turnUntil([world.run('a', 7)])
+    const begun = [...world.begun]
+    there.resolve()
+    await there.promise
+    await world.turnUntil([waiting])
+
+    expect(begun).to.deep.equal(['search a', 'indexing', 'search a'])
+    expect(await waiting).to.equal(42)
+    expect(world.begun.at(-1)).to.equal('indexing')
+  })
+
   it('reports the operation and the duration of each slice', async () => {
     const world = new World()
 
@@ -162,6 +178,11 @@ function counted(steps: readonly string[]): string {
 
 function* answering<Result>(result: Result): Sliced<Result> {
   yield
+  return result
+}
+
+function* afterwards<Result>(promise: Promise<void>, result: Result): Paced<Result> {
+  yield promise
   return result
 }
 

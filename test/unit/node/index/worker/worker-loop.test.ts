@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
+import { DISK_WORK_HERE } from '../../../../../node/index/files/disk-work.ts'
 import { openTextFamily } from '../../../../../node/index/text/hosted/text-family.ts'
 import type { TableField } from '../../../../../node/schema/table-field.ts'
 import { packBatch } from '../../../../../node/index/host/document-batch.ts'
@@ -185,6 +186,7 @@ class World {
         families: { text: openTextFamily },
         clock,
         memoryBytesMax,
+        disk: DISK_WORK_HERE,
         onBroken: fail,
       }),
       // Every look at the clock is a step of a millisecond.

@@ -19,8 +19,11 @@ for (const chunkSize of [64, 1024]) {
   const ordinals = new Map<string, number>()
   describeIndexEngine(`sparse vectors in chunks of ${chunkSize}`, {
     kind: 'vectors',
-    openFamily: () =>
-      openSparseFamily({ clock: new ManualClock(), memoryBytesMax: 2 ** 20 }, SMALL_SPARSE_LIMITS),
+    openFamily: (disk) =>
+      openSparseFamily(
+        { clock: new ManualClock(), memoryBytesMax: 2 ** 20, disk },
+        SMALL_SPARSE_LIMITS,
+      ),
     settings: recordedSparse({ ...SPARSE_SETTINGS, chunkSize }),
     change(key, text) {
       const ordinal = ordinals.get(key) ?? ordinals.size

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
-import type { Sliced } from '../../../../../../lib/sliced.ts'
+import type { Paced } from '../../../../../../lib/sliced.ts'
 import { DOCUMENT_BYTES_MAX } from '../../../../../../node/document/document-limits.ts'
 import { defaultMergePolicy } from '../../../../../../node/index/text/engine/merge-policy.ts'
 import type { TextIndexLimits } from '../../../../../../node/index/text/engine/text-index-options.ts'
@@ -118,7 +118,7 @@ describe('the steps of a text index', () => {
 })
 
 /** The document is applied, flushed and merged with others. */
-function* lifeOf(held: TextEngine, json: Buffer): Sliced<void> {
+function* lifeOf(held: TextEngine, json: Buffer): Paced<void> {
   yield* applyAloneInSteps(held, 1, [{ key: Buffer.from('k'), json, expiresAtMs: 0 }])
   yield* held.flush(1)
   const other = { key: Buffer.from('other'), json: Buffer.from('{"a":"b"}'), expiresAtMs: 0 }
@@ -127,7 +127,7 @@ function* lifeOf(held: TextEngine, json: Buffer): Sliced<void> {
   while (held.index.maintain(0)) yield
 }
 
-function measure(work: Sliced<void>): { readonly longestMs: number; readonly totalMs: number } {
+function measure(work: Paced<void>): { readonly longestMs: number; readonly totalMs: number } {
   const beganMs = threadCpuMs()
   let [longestMs, lastMs] = [0, beganMs]
   for (let isDone = false; !isDone;) {

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
-import { runAtOnce, type Sliced } from '../../../../../../lib/sliced.ts'
+import { runAtOnce, type Paced } from '../../../../../../lib/sliced.ts'
 import type { IndexableDocument } from '../../../../../../node/index/text/indexable-document.ts'
 import type { SearchSnapshot } from '../../../../../../node/index/text/engine/search-snapshot.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
@@ -141,7 +141,7 @@ class World {
   readonly #index: TextIndex
   readonly #naive = new NaiveTextIndex()
   #held: Held[] = []
-  #applying: { readonly work: Sliced<void>; apply(): void } | undefined
+  #applying: { readonly work: Paced<void>; apply(): void } | undefined
   #sequence = 0
 
   constructor(seed: number, directory: string | undefined) {
@@ -181,7 +181,7 @@ class World {
     }
   }
 
-  #newBatch(): { work: Sliced<void>; apply(): void } {
+  #newBatch(): { work: Paced<void>; apply(): void } {
     this.#sequence += 1
     const sequence = this.#sequence
     if (this.#make.below(5) === 0) {

@@ -10,6 +10,7 @@ import { must } from '../../../../../../lib/assert.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { JsonObject } from '../../../../../../node/document/exact-json.ts'
+import { DISK_WORK_HERE } from '../../../../../../node/index/files/disk-work.ts'
 import { packBatch, type DocumentChange } from '../../../../../../node/index/host/document-batch.ts'
 import type { EngineFamily, IndexEngine } from '../../../../../../node/index/host/index-engine.ts'
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
@@ -212,7 +213,7 @@ class World implements Disposable {
   #sequence = 0
 
   constructor(directory: string, dividedCostMin = 0) {
-    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 22 }
+    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 22, disk: DISK_WORK_HERE }
     this.family = openTextFamily(parts, { dividedCostMin })
     const definition = { id: '0123456789abcdef', kind: 'text', name: 'words', memOnly: false }
     const source = { kind: 'given', schema: undefined } as const

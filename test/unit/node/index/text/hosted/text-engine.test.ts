@@ -9,9 +9,9 @@ const MEMORY_BYTES = 8 * 2 ** 20
 
 describeIndexEngine('text', {
   kind: 'text',
-  openFamily: () =>
+  openFamily: (disk) =>
     openTextFamily(
-      { clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES },
+      { clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES, disk },
       { dividedCostMin: 0 },
     ),
   answers: ['search', 'select', 'statistics', 'highlight', 'suggest'],

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { must } from '../../../../../../lib/assert.ts'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
+import { DISK_WORK_HERE } from '../../../../../../node/index/files/disk-work.ts'
 import { packBatch } from '../../../../../../node/index/host/document-batch.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
 
@@ -27,7 +28,11 @@ const SELECT_ALL = {
 
 describe('openTextFamily', () => {
   it('remembers selections of an unchanged index for all its engines', () => {
-    const family = openTextFamily({ clock: new ManualClock(), memoryBytesMax: 2 ** 20 })
+    const family = openTextFamily({
+      clock: new ManualClock(),
+      memoryBytesMax: 2 ** 20,
+      disk: DISK_WORK_HERE,
+    })
     const opened = runAtOnce(family.open(OPENING))
     const engine = must(opened.kind === 'open' ? opened.engine : undefined, 'an open engine')
     const selections = () => family.caches()['selections']

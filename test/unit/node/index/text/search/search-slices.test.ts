@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { isServiceError } from '../../../../../../lib/errors.ts'
 import { runAtOnce, type Sliced } from '../../../../../../lib/sliced.ts'
+import { DISK_WORK_HERE } from '../../../../../../node/index/files/disk-work.ts'
 import { highlightTexts } from '../../../../../../node/index/text/highlight/highlighter.ts'
 import {
   gatherTextStatistics,
@@ -220,6 +221,7 @@ function openHost(): IndexHost {
     families: { text: openTextFamily },
     clock,
     memoryBytesMax: 64 * 2 ** 20,
+    disk: DISK_WORK_HERE,
     onBroken: () => undefined,
   })
   const changes = Array.from({ length: 300 }, (_, i) => ({

@@ -6,9 +6,10 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
-import { runAtOnce, type Sliced } from '../../../../../../lib/sliced.ts'
+import { runAtOnce, type Paced } from '../../../../../../lib/sliced.ts'
 import { encodeArtifact } from '../../../../../../node/embedding/artifact.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
+import { DISK_WORK_HERE } from '../../../../../../node/index/files/disk-work.ts'
 import { packBatch, type DocumentChange } from '../../../../../../node/index/host/document-batch.ts'
 import { BUILDS_HERE } from '../../../../../../node/index/vector/building/graph-job.ts'
 import { openVectorFamily } from '../../../../../../node/index/vector/hosted/vector-family.ts'
@@ -50,12 +51,12 @@ describe('a document of thousands of chunks', () => {
   after(() => rmSync(root, { recursive: true, force: true }))
 
   it('is written, flushed and searched in short steps', () => {
-    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 30 }
+    const parts = { clock: new ManualClock(), memoryBytesMax: 2 ** 30, disk: DISK_WORK_HERE }
     const family = openVectorFamily(parts, { builder: BUILDS_HERE })
     const batch = packBatch(1, [longDocument()])
     let count = 0
 
-    function* life(): Sliced<void> {
+    function* life(): Paced<void> {
       count += 1
       const definition = {
         id: '0123456789abcdef',

@@ -59,7 +59,7 @@ describe('an index of vectors on disk', () => {
         live.set(key, sequence)
       }
       expected.set(sequence, namesOf(live))
-      if (random() < 0.1) world.engine.makeRoom()
+      if (random() < 0.1) void world.engine.makeRoom()
       const isMore = world.engine.maintain()
       if (!isMore && random() < 0.8) continue
       expectCheckpoint(world, expected)
@@ -89,7 +89,7 @@ describe('an index of vectors on disk', () => {
   it('removes what a crash left half written', () => {
     const first = open('index')
     first.apply(...Array.from({ length: 30 }, (_, n) => documentOf(n)))
-    first.engine.makeRoom()
+    void first.engine.makeRoom()
     first.engine.maintain()
     cpSync(path.join(root, 'index'), path.join(root, 'image'), { recursive: true })
     first.engine.close()

@@ -49,9 +49,9 @@ for (const [name, form] of here) {
   const ordinals = new Map<string, number>()
   describeIndexEngine(name, {
     kind: 'vectors',
-    openFamily: () =>
+    openFamily: (disk) =>
       openVectorFamily(
-        { clock: new ManualClock(), memoryBytesMax: 2 ** 20 },
+        { clock: new ManualClock(), memoryBytesMax: 2 ** 20, disk },
         { limits: SMALL, builder: BUILDS_HERE },
       ),
     settings: recordedSettings({ ...SHAPE, ...form }),
