@@ -8,7 +8,7 @@ import { PooledDiskWork, type DiskWork } from '../../node/index/files/disk-work.
 import { packBatch } from '../../node/index/host/document-batch.ts'
 import type { IndexEngine } from '../../node/index/host/index-engine.ts'
 import type { OrdinalSet } from '../../node/index/host/ordinal-set.ts'
-import { BuilderThread } from '../../node/index/vector/building/builder-thread.ts'
+import { BuilderThreads } from '../../node/index/vector/building/builder-thread.ts'
 import type { GraphBuilder } from '../../node/index/vector/building/graph-job.ts'
 import { openVectorFamily } from '../../node/index/vector/hosted/vector-family.ts'
 import { DIMENSION, type VectorSource } from './vector-source.ts'
@@ -130,7 +130,7 @@ export class QuarryVectors implements Disposable {
 /** What syncs and makes graphs, and how much of that is under way. */
 class OtherThreads {
   readonly #pool = new PooledDiskWork()
-  readonly #thread = new BuilderThread()
+  readonly #thread = new BuilderThreads()
   pending = 0
 
   readonly disk: DiskWork = {

@@ -1,9 +1,10 @@
-// The flush and the merge of one index, which are driven step by step and wait for the disk or other threads in between.
+// The flush and the merges of one index, which are driven step by step and wait for the disk or other threads in
+// between.
 //
 // Invariants:
 //   UK1  A flush comes before a merge: no merge takes the place of its segments while a flush is under way.
-//   UK2  What one of them lists is durable before the other one lists anything: a flush that begins while a merge
-//        ends continues after it.
+//   UK2  What one of them lists is durable before another one lists anything: a flush that begins while a merge
+//        ends continues after it, and so does another merge.
 
 import type { Paced } from '../../../lib/sliced.ts'
 
@@ -14,8 +15,11 @@ export type NextMerge = () => Paced<void> | undefined
 export class Upkeep {
   readonly #onReady: () => void
   #flushing: PacedRun | undefined
-  #merging: PacedRun | undefined
-  #isMergeEnding = false
+  /** By lane. */
+  readonly #merging: (PacedRun | undefined)[] = []
+  /** The one whose step is being done. */
+  #stepping: PacedRun | undefined
+  #ending: PacedRun | undefined
 
   /** `onReady` hears that there is a step to do again, after there was none. */
   constructor(onReady: () => void) {
@@ -29,7 +33,7 @@ export class Upkeep {
   /** What the next step of a flush that is under way comes after; undefined if it may come now. */
   get flushWaitsFor(): Promise<void> | undefined {
     if (this.#flushing === undefined) return undefined
-    return (this.#isMergeEnding ? this.#merging : this.#flushing)?.waitsFor
+    return (this.#ending ?? this.#flushing).waitsFor
   }
 
   /** Does the first step of a flush. None is under way. */
@@ -40,39 +44,46 @@ export class Upkeep {
 
   /** The end of a merge: it has taken the place of its segments, and lists them (UK2). */
   *endMerge(listing: Paced<void>): Paced<void> {
-    this.#isMergeEnding = true
+    this.#ending = this.#stepping
     yield* listing
-    this.#isMergeEnding = false
+    this.#ending = undefined
   }
 
-  /** One step, if there is one to do. Answers whether there is another one. */
-  step(nextMerge: NextMerge): boolean {
-    const work = this.#next(nextMerge)
+  /**
+   * One step, if there is one to do. Answers whether there is another one. Merges run in lanes, one in each; a lane has a
+   * step when those before it wait.
+   */
+  step(lanes: readonly NextMerge[]): boolean {
+    const work = this.#next(lanes)
     if (work === undefined || work.waitsFor !== undefined) return false
+    this.#stepping = work
     if (work.advance()) {
       if (work === this.#flushing) this.#flushing = undefined
-      else this.#merging = undefined
+      else this.#merging[this.#merging.indexOf(work)] = undefined
     }
-    const next = this.#next(nextMerge)
+    const next = this.#next(lanes)
     return next !== undefined && next.waitsFor === undefined
   }
 
-  /** Gives both up where they are. */
+  /** Gives all up where they are. */
   end(): void {
     this.#flushing?.end()
-    this.#merging?.end()
     this.#flushing = undefined
-    this.#merging = undefined
+    for (const merging of this.#merging.splice(0)) merging?.end()
   }
 
-  #next(nextMerge: NextMerge): PacedRun | undefined {
-    if (this.#isMergeEnding) return this.#merging
-    if (this.#flushing !== undefined) return this.#flushing
-    if (this.#merging === undefined) {
-      const work = nextMerge()
-      if (work !== undefined) this.#merging = new PacedRun(work, this.#onReady)
+  #next(lanes: readonly NextMerge[]): PacedRun | undefined {
+    const first = this.#ending ?? this.#flushing
+    if (first !== undefined) return first
+    for (const [lane, nextMerge] of lanes.entries()) {
+      const merging = (this.#merging[lane] ??= this.#begun(nextMerge()))
+      if (merging !== undefined && merging.waitsFor === undefined) return merging
     }
-    return this.#merging
+    return undefined
+  }
+
+  #begun(work: Paced<void> | undefined): PacedRun | undefined {
+    return work && new PacedRun(work, this.#onReady)
   }
 }
 

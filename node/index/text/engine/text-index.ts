@@ -216,7 +216,7 @@ export class TextIndex {
     if (this.#isClosed) return false
     const endMs = this.#clock.monotonicMs() + budgetMs
     do {
-      if (!this.#upkeep.step(() => this.#nextMerge())) return false
+      if (!this.#upkeep.step([() => this.#nextMerge()])) return false
     } while (this.#clock.monotonicMs() < endMs)
     return true
   }

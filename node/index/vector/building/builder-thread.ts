@@ -1,6 +1,7 @@
 // Makes graphs in a thread of its own: a graph is loaded and saved in one native call, which takes as long as its
 // bytes, and adding a row takes as long as several searches.
 
+import { constants } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { receivedError, type SentError } from '../../../../lib/worker-calls.ts'
@@ -26,13 +27,32 @@ interface Pending {
 }
 
 /**
- * One thread, which begins with the first job and makes one graph after the other. It ends with the thread that
+ * A thread for graphs, which take minutes, and one for lists alone, which take less than a second: searches need those
+ * while writes keep all processors busy, so that its priority is not the lowest.
+ */
+export class BuilderThreads implements GraphBuilder {
+  readonly #graphs = new BuilderThread(constants.priority.PRIORITY_LOW)
+  readonly #lists = new BuilderThread(constants.priority.PRIORITY_BELOW_NORMAL)
+
+  begin(job: GraphJob, onDone: () => void): GraphBuilding {
+    return (job.makesGraph ? this.#graphs : this.#lists).begin(job, onDone)
+  }
+}
+
+/**
+ * One thread, which begins with the first job and does one after the other. It ends with the thread that
  * asks. If it fails, what was under way is UNAVAILABLE, and the next job begins another one.
  */
-export class BuilderThread implements GraphBuilder {
+class BuilderThread implements GraphBuilder {
   readonly #pending = new Map<number, Pending>()
+  readonly #priority: number
   #worker: Worker | undefined
   #nextId = 1
+
+  /** `priority` as `os.setPriority` has it: 19 is the lowest. */
+  constructor(priority: number) {
+    this.#priority = priority
+  }
 
   begin(job: GraphJob, onDone: () => void): GraphBuilding {
     const id = this.#nextId
@@ -62,7 +82,7 @@ export class BuilderThread implements GraphBuilder {
 
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const worker = new Worker(ENTRY)
+    const worker = new Worker(ENTRY, { workerData: { priority: this.#priority } })
     worker.on('message', (message: PostedOutcome) => this.#settle(message))
     worker.on('error', (cause) => this.#lose(worker, cause))
     worker.on('exit', () => this.#lose(worker, undefined))

@@ -14,14 +14,16 @@ import { graphShapeOf, Quantizer, type QuantizerRange } from '../graph/quantizer
 
 /** Which graph to make: plain data. */
 export interface GraphJob {
+  /** False: lists alone. */
+  readonly makesGraph: boolean
   readonly settings: DenseIndexSettings
   readonly range: QuantizerRange
   /** The vectors of `rowCount` rows, durable. */
   readonly vectorsPath: string
   readonly rowCount: number
-  /** A graph and lists of the first rows, by the same range; undefined: all rows are added. */
+  /** A graph and lists of the first rows, by the same range, to be extended; undefined: all rows are added. */
   readonly base: GraphBase | undefined
-  /** Where both go: nothing is there yet. */
+  /** Where they go: nothing is there yet. */
   readonly files: GraphFiles
 }
 
@@ -37,9 +39,10 @@ export interface GraphFiles {
   readonly lists: string
 }
 
-/** Both files, durable. */
+/** Files that are durable. */
 export interface BuiltGraph {
-  readonly graph: FileSum
+  /** Undefined for lists alone. */
+  readonly graph: FileSum | undefined
   readonly lists: FileSum
 }
 
@@ -66,7 +69,7 @@ export interface GraphBuilder {
 export function* buildGraph(job: GraphJob): Paced<BuiltGraph> {
   const { dimension } = job.settings
   using source = new FileRows(job.vectorsPath, { dimension, rowCount: job.rowCount })
-  const graph = yield* growGraph(job, source)
+  const graph = job.makesGraph ? yield* growGraph(job, source) : undefined
   return { graph, lists: yield* writeLists(job, source) }
 }
 
@@ -125,4 +128,4 @@ export const BUILDS_HERE: GraphBuilder = {
 }
 
 const NO_SUM: FileSum = { bytes: 0, sum: 0 }
-const NOTHING: BuiltGraph = { graph: NO_SUM, lists: NO_SUM }
+const NOTHING: BuiltGraph = { graph: undefined, lists: NO_SUM }

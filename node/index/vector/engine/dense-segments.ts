@@ -38,9 +38,9 @@ export interface DenseSegmentsOptions extends StoreOptions {
   readonly kernels: Kernels
 }
 
-/** What the manifest says of a graph, and the lists beside it. */
+/** What the manifest says of a graph, and the lists beside it, or alone. */
 interface OpenedGraph {
-  readonly graph: FileSum
+  readonly graph: FileSum | undefined
   readonly lists: RowLists | undefined
 }
 
@@ -71,7 +71,8 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
     make: MakeGraph,
   ): Paced<WrittenSegment<VectorSegment> | undefined> {
     const { settings, library } = this.#with
-    const plan = { settings, ...order, range: order.base?.range }
+    const hasGraph = order.makes === 'graph'
+    const plan = { settings, inputs: order.inputs, hasGraph, range: order.base?.range }
     if (!this.isDurable) return this.#keepInMemory(id, { ...plan, range: undefined, library })
     return this.#writeFiles(id, { order, plan: { ...plan, library: undefined }, make })
   }
@@ -79,8 +80,9 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
   *open(listed: ManifestSegment): Sliced<VectorSegment> {
     const { id, graph, lists } = listed
     const table = yield* this.readTable(listed, this.#with.settings.dimension)
-    if (graph === undefined) return this.#openFiles(id, table)
-    yield* verifyFile(this.path(`${id}.graph`), `${id}.graph`, graph)
+    if (graph !== undefined) {
+      yield* verifyFile(this.path(`${id}.graph`), `${id}.graph`, graph)
+    }
     const opened = lists && (yield* this.#openLists(id, lists))
     return this.#openFiles(id, table, { graph, lists: opened })
   }
@@ -96,20 +98,23 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
       yield* out.finish()
       const { table, numbers } = written
       const rows = yield* this.writeTable(id, table)
-      if (!order.hasGraph) {
+      if (order.makes === 'rows') {
         return { segment: this.#openFiles(id, new RowTable(table)), listed: { id, rows }, numbers }
       }
-      const built = yield* make(this.#jobOf(id, written, order.base))
+      const built = yield* make(this.#jobOf(id, written, order))
       const lists = yield* this.#openLists(id, built.lists)
       const segment = this.#openFiles(id, new RowTable(table), { graph: built.graph, lists })
-      return { segment, listed: { id, rows, ...built }, numbers }
+      const { graph } = built
+      const listed = { id, rows, lists: built.lists, ...(graph === undefined ? {} : { graph }) }
+      return { segment, listed, numbers }
     } finally {
       out.close()
     }
   }
 
-  #jobOf(id: number, { table, range }: WrittenRows, base: VectorSegment | undefined): GraphJob {
+  #jobOf(id: number, { table, range }: WrittenRows, { base, makes }: DenseOrder): GraphJob {
     return {
+      makesGraph: makes === 'graph',
       settings: this.#with.settings,
       // A copy: the center is a part of the table.
       range: { center: range.center.slice(), scale: range.scale },
@@ -142,9 +147,9 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
     const { memory } = this.#with
     let vectors: FileVectors | undefined
     try {
-      const hasGraph = built !== undefined
-      vectors = new FileVectors({ path: this.path(name), name, memory, hasGraph }, shape)
-      const graph = built && this.#viewGraph(id, table, built.graph)
+      const isScanned = built?.graph === undefined && built?.lists === undefined
+      vectors = new FileVectors({ path: this.path(name), name, memory, isScanned }, shape)
+      const graph = built?.graph && this.#viewGraph(id, table, built.graph)
       return new VectorSegment({ id, table, vectors, graph, lists: built?.lists })
     } catch (error) {
       vectors?.close()

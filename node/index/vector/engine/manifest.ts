@@ -36,7 +36,7 @@ export interface ManifestSegment {
   readonly postings?: PostingsSum
   /** Absent if the segment has no graph. */
   readonly graph?: FileSum
-  /** Absent without a graph, and beside one that an earlier version wrote. */
+  /** Absent in a segment of few rows, and beside a graph that an earlier version wrote. */
   readonly lists?: FileSum
   /** Absent if no document was deleted from it. */
   readonly deleted?: DeletedFile

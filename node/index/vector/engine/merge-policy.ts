@@ -5,8 +5,11 @@
 // largest graph that has room: a copy of its file is extended, and the other rows of it are not touched. The copy costs
 // as much as its bytes, so a large graph waits for many rows, which have a graph of their own meanwhile. Where many
 // documents are dead, a segment is written again without them, because their rows lie in the way of searches.
-
-import { must } from '../../../../lib/assert.ts'
+//
+// A graph takes minutes, and writers may bring rows faster than they get into one. Meanwhile segments without a graph
+// are merged by tiers: four of about one size become one of the next, with lists from some thousand rows on. A row is
+// sorted into lists in a twentieth of the time, so that searches have few segments to visit, and few rows to compare
+// with in each, however far graphs are behind.
 
 /** All that the choice knows of a segment. Rows of deleted documents count. */
 export interface SegmentSize {
@@ -24,8 +27,10 @@ export interface MergePolicy {
   readonly graphRowsMin: number
   /** The same while nothing is written: each search compares with all of them. */
   readonly settledGraphRowsMin: number
-  /** As many segments without a graph are merged, however few rows they have. */
-  readonly flatCountMax: number
+  /** As many segments without a graph are merged, if they are of about one size. */
+  readonly tierCount: number
+  /** Segments without a graph get lists from as many rows on. */
+  readonly listedRowsMin: number
   /** The most rows of a graph. */
   readonly rowsMax: number
   /** The share of dead documents at which a segment is written again. */
@@ -41,11 +46,35 @@ export interface MergeChoice {
   readonly ids: readonly number[]
   /** The one of them whose graph is extended. */
   readonly base: number | undefined
-  /** Whether the result has a graph. */
-  readonly hasGraph: boolean
+  readonly makes: SegmentKind
 }
 
-/** Undefined if there is nothing to merge. `isSettled`: nothing waits to be flushed. */
+/** How the rows of a segment are found: one by one, in lists, or by a graph, beside which lists are. */
+export type SegmentKind = 'rows' | 'lists' | 'graph'
+
+/** Which segments to merge into a tier, while a graph is made of others. Undefined if they are few. */
+export function chooseTier(
+  segments: readonly SegmentSize[],
+  policy: MergePolicy,
+): MergeChoice | undefined {
+  const { tierCount, rowsMax } = policy
+  const tierOf = ({ rowCount }: SegmentSize): number => {
+    return Math.floor(Math.log(Math.max(1, rowCount)) / Math.log(tierCount))
+  }
+  const bySizes = segments.filter(({ hasGraph }) => !hasGraph).toSorted(bySize)
+  for (const tier of new Set(bySizes.map(tierOf))) {
+    const chosen = within(
+      bySizes.filter((one) => tierOf(one) <= tier),
+      rowsMax,
+    )
+    if (chosen.filter((one) => tierOf(one) === tier).length >= tierCount) {
+      return { ids: chosen.map(({ id }) => id), base: undefined, makes: kindOf(chosen, policy) }
+    }
+  }
+  return undefined
+}
+
+/** What to merge by its graphs. Undefined if there is nothing. `isSettled`: nothing waits to be flushed. */
 export function chooseMerge(
   segments: readonly SegmentSize[],
   policy: MergePolicy,
@@ -54,19 +83,22 @@ export function chooseMerge(
   return (
     chooseWasteful(segments, policy) ??
     chooseExtension(segments, policy, isSettled) ??
-    chooseFlat(segments, policy, isSettled)
+    chooseGraph(segments, policy, isSettled) ??
+    chooseTier(segments, policy)
   )
 }
 
 function chooseWasteful(
   segments: readonly SegmentSize[],
-  { deletedRatioMax }: MergePolicy,
+  policy: MergePolicy,
 ): MergeChoice | undefined {
+  const { deletedRatioMax } = policy
   const wasteful = segments.find(({ docCount, deletedCount }) => {
     return deletedCount > 0 && deletedCount >= docCount * deletedRatioMax
   })
   if (wasteful === undefined) return undefined
-  return { ids: [wasteful.id], base: undefined, hasGraph: wasteful.hasGraph }
+  const makes = wasteful.hasGraph ? 'graph' : kindOf([wasteful], policy)
+  return { ids: [wasteful.id], base: undefined, makes }
 }
 
 /** Adds all smaller segments that fit to the largest graph with room, if they are many rows together. */
@@ -85,23 +117,28 @@ function chooseExtension(
     const added = within(smaller.toSorted(bySize), policy.rowsMax - base.rowCount)
     const rows = rowsOf(added)
     if (rows < Math.max(1, base.rowCount * ratio)) continue
-    return { ids: [base, ...added].map(({ id }) => id), base: base.id, hasGraph: true }
+    return { ids: [base, ...added].map(({ id }) => id), base: base.id, makes: 'graph' }
   }
   return undefined
 }
 
-function chooseFlat(
+function chooseGraph(
   segments: readonly SegmentSize[],
-  { graphRowsMin, settledGraphRowsMin, flatCountMax, rowsMax }: MergePolicy,
+  { graphRowsMin, settledGraphRowsMin, rowsMax }: MergePolicy,
   isSettled: boolean,
 ): MergeChoice | undefined {
   const flat = segments.filter(({ hasGraph }) => !hasGraph)
-  const hasGraph = rowsOf(flat) >= (isSettled ? settledGraphRowsMin : graphRowsMin)
-  if (flat.length === 0 || (flat.length < flatCountMax && !hasGraph)) return undefined
+  const rowsMin = isSettled ? settledGraphRowsMin : graphRowsMin
+  const [smallest] = flat.toSorted(bySize)
+  if (smallest === undefined || rowsOf(flat) < rowsMin) return undefined
   const chosen = within(flat.toSorted(bySize), rowsMax)
-  const merged = chosen.length > 0 ? chosen : [must(flat[0], 'a segment')]
-  if (!hasGraph && merged.length < 2) return undefined
-  return { ids: merged.map(({ id }) => id), base: undefined, hasGraph }
+  const merged = chosen.length > 0 ? chosen : [smallest]
+  return { ids: merged.map(({ id }) => id), base: undefined, makes: 'graph' }
+}
+
+/** What segments without a graph become together. */
+function kindOf(segments: readonly SegmentSize[], { listedRowsMin }: MergePolicy): SegmentKind {
+  return rowsOf(segments) >= listedRowsMin ? 'lists' : 'rows'
 }
 
 /** As many of the first as have no more rows together. */

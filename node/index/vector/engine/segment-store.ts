@@ -14,6 +14,7 @@ import type { DocumentBits } from '../segment/deleted-documents.ts'
 import type { DocumentRows } from '../segment/document-rows.ts'
 import { readTable, RowTable, type TableBytes } from '../segment/row-table.ts'
 import type { SegmentInput } from '../segment/kept-documents.ts'
+import type { SegmentKind } from './merge-policy.ts'
 import {
   filesOfSegment,
   linkCheckpoint,
@@ -36,12 +37,12 @@ export interface WrittenSegment<Segment> {
 /** Which documents become a segment. */
 export interface SegmentOrder<Rows extends DocumentRows, Segment> {
   readonly inputs: readonly SegmentInput<Rows>[]
-  readonly hasGraph: boolean
+  readonly makes: SegmentKind
   /** The first input, all of whose documents are kept: its graph is extended. */
   readonly base: Segment | undefined
 }
 
-/** Makes the graph of a job, in steps. */
+/** Makes what a job says, in steps. */
 export type MakeGraph = (job: GraphJob) => Paced<BuiltGraph>
 
 /** Where the files of an index are, who syncs them, and of which settings they have to be. */

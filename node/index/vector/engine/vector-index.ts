@@ -25,7 +25,14 @@ import type { DocumentRows } from '../segment/document-rows.ts'
 import type { SealedRows } from '../segment/sealed-rows.ts'
 import { LiveOrdinals } from './live-ordinals.ts'
 import type { Manifest, ManifestSegment } from './manifest.ts'
-import { chooseMerge, type MergeChoice, type MergePolicy } from './merge-policy.ts'
+import {
+  chooseMerge,
+  chooseTier,
+  type MergeChoice,
+  type MergePolicy,
+  type SegmentKind,
+  type SegmentSize,
+} from './merge-policy.ts'
 import type { RowsDocument, RowsTail } from './rows-tail.ts'
 import type { SegmentOrder, SegmentStore, WrittenSegment } from './segment-store.ts'
 import {
@@ -54,11 +61,12 @@ export const defaultVectorIndexLimits: VectorIndexLimits = {
   mergePolicy: {
     graphRowsMin: 4096,
     settledGraphRowsMin: 1024,
-    flatCountMax: 8,
+    tierCount: 4,
+    listedRowsMin: 4096,
     rowsMax: 500_000,
     deletedRatioMax: 0.2,
     extendedRatio: 1 / 16,
-    settledRatio: 1 / 64,
+    settledRatio: 1 / 256,
   },
 }
 
@@ -111,6 +119,8 @@ export class VectorIndex<
   readonly #store: SegmentStore<Rows, Segment>
   readonly #ordinals = new LiveOrdinals()
   #parts: VectorPart<Segment>[] = []
+  /** Those that a merge has chosen. */
+  readonly #merging = new Set<VectorPart<Segment>>()
   #tail: LiveDocuments<TailOf<Document, Rows>>
   #frozen: LiveDocuments<TailOf<Document, Rows>> | undefined
   #sequence = 0
@@ -193,7 +203,7 @@ export class VectorIndex<
   /** One step of a flush or a merge; answers whether there is another one that need not wait. */
   maintain(): boolean {
     if (this.#isClosed) return false
-    return this.#upkeep.step(() => this.#nextMerge())
+    return this.#upkeep.step([() => this.#nextMerge(), () => this.#nextTier()])
   }
 
   snapshot(filter: OrdinalSet | undefined): VectorSnapshot<Rows, Segment> {
@@ -294,7 +304,7 @@ export class VectorIndex<
     const frozen = this.#tail
     const sequence = this.#sequence
     const inputs = [{ rows: frozen.rows, without: frozen.deleted.view() }]
-    const order = { inputs, hasGraph: false, base: undefined }
+    const order = { inputs, makes: 'rows', base: undefined } as const
     const marks = this.#parts.map((part) => {
       return { part, bits: part.deleted.view(), count: part.deleted.count }
     })
@@ -311,21 +321,28 @@ export class VectorIndex<
   }
 
   #nextMerge(): Paced<void> | undefined {
-    const sizes = this.#parts.map(({ rows, checkpointedCount }) => {
-      const { id, rowCount, docCount, isIndexed } = rows
-      return {
-        id,
-        rowCount,
-        docCount,
-        deletedCount: checkpointedCount,
-        hasGraph: isIndexed || !this.#store.hasGraphs,
-      }
-    })
     const isSettled = this.#tail.rows.docCount === 0 && this.#frozen === undefined
     const { mergePolicy } = this.#with.limits
     const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
-    const chosen = chooseMerge(sizes, policy, isSettled)
+    const chosen = chooseMerge(this.#idleSizes(), policy, isSettled)
     return chosen && this.#merge(chosen)
+  }
+
+  /** Beside a merge that waits for its graph. */
+  #nextTier(): Paced<void> | undefined {
+    if (!this.#canExtend) return undefined
+    const chosen = chooseTier(this.#idleSizes(), this.#with.limits.mergePolicy)
+    return chosen && this.#merge(chosen)
+  }
+
+  /** The sizes of the segments that no merge has chosen. */
+  #idleSizes(): readonly SegmentSize[] {
+    const idle = this.#parts.filter((part) => !this.#merging.has(part))
+    return idle.map(({ rows, checkpointedCount }) => {
+      const { id, rowCount, docCount, isIndexed } = rows
+      const hasGraph = isIndexed || !this.#store.hasGraphs
+      return { id, rowCount, docCount, deletedCount: checkpointedCount, hasGraph }
+    })
   }
 
   /** Without files, or without graphs, all rows are written again. */
@@ -333,7 +350,7 @@ export class VectorIndex<
     return this.#store.isDurable && this.#store.hasGraphs
   }
 
-  *#merge({ ids, base, hasGraph }: MergeChoice): Paced<void> {
+  #merge({ ids, base, makes }: MergeChoice): Paced<void> {
     const partOfId = (id: number): VectorPart<Segment> => {
       return must(
         this.#parts.find(({ rows }) => rows.id === id),
@@ -341,17 +358,30 @@ export class VectorIndex<
       )
     }
     const inputs = ids.map(partOfId)
+    for (const part of inputs) this.#merging.add(part)
     const extended = this.#canExtend && base !== undefined ? partOfId(base).rows : undefined
-    const written = yield* this.#write({
-      inputs: inputs.map(({ rows, checkpointed }) => {
-        return { rows, without: rows === extended ? NO_DOCUMENTS : checkpointed }
-      }),
-      hasGraph: hasGraph && this.#store.hasGraphs,
-      base: extended,
-    })
-    this.#parts = this.#parts.filter((part) => !inputs.includes(part))
-    if (written !== undefined) this.#add(written, inputs)
-    yield* this.#upkeep.endMerge(this.#commit(this.#checkpoint))
+    return this.#mergeParts(inputs, makes, extended)
+  }
+
+  *#mergeParts(
+    inputs: readonly VectorPart<Segment>[],
+    makes: SegmentKind,
+    base: Segment | undefined,
+  ): Paced<void> {
+    try {
+      const written = yield* this.#write({
+        inputs: inputs.map(({ rows, checkpointed }) => {
+          return { rows, without: rows === base ? NO_DOCUMENTS : checkpointed }
+        }),
+        makes: this.#store.hasGraphs ? makes : 'rows',
+        base,
+      })
+      this.#parts = this.#parts.filter((part) => !inputs.includes(part))
+      if (written !== undefined) this.#add(written, inputs)
+      yield* this.#upkeep.endMerge(this.#commit(this.#checkpoint))
+    } finally {
+      for (const part of inputs) this.#merging.delete(part)
+    }
     for (const { rows, listed } of inputs) {
       rows.close()
       this.#store.remove(rows.id)

@@ -2,15 +2,15 @@
 
 import { createRequire } from 'node:module'
 import type * as Usearch from 'usearch'
-import type { Quantization } from '../../../embedding/settings.ts'
 import { libraryError } from './library-error.ts'
-import type {
-  GraphHits,
-  GraphLibrary,
-  GraphShape,
-  GraphVector,
-  GrowingGraph,
-  VectorGraph,
+import {
+  graphRowBytes,
+  type GraphHits,
+  type GraphLibrary,
+  type GraphShape,
+  type GraphVector,
+  type GrowingGraph,
+  type VectorGraph,
 } from './vector-graph.ts'
 
 /** Neighbours of a row: the library's default, twice as many in the lowest layer. */
@@ -21,17 +21,13 @@ const EXPANSION_ADD = 128
 const EXPANSION_SEARCH = 16
 /** The calling thread alone: the others of the process have work of their own. */
 const THREADS = 1
-/** Neighbours, level and key of a row, about. */
-const NODE_BYTES = 160
 
 /** The library's names of metrics and of kinds of numbers. */
 const METRICS = { l2_squared: 'L2sq', inner_product: 'IP', hamming: 'Hamming' } as const
 const SCALARS = { f32: 'F32', f16: 'F16', i8: 'I8', binary: 'B1' } as const
 
-const BITS: Readonly<Record<Quantization, number>> = { f32: 32, f16: 16, i8: 8, binary: 1 }
-
 export const USEARCH: GraphLibrary = {
-  grow: (shape, rowCount) => new GrowingUsearch(newIndex(shape), bytesOf(shape) * rowCount),
+  grow: (shape, rowCount) => new GrowingUsearch(newIndex(shape), graphRowBytes(shape) * rowCount),
   extend(shape, path) {
     const index = newIndex(shape)
     try {
@@ -39,7 +35,7 @@ export const USEARCH: GraphLibrary = {
     } catch (error) {
       throw libraryError(error, 'a graph of vectors could not be loaded')
     }
-    return new GrowingUsearch(index, bytesOf(shape) * index.size())
+    return new GrowingUsearch(index, graphRowBytes(shape) * index.size())
   },
   view(shape, path) {
     const index = newIndex(shape)
@@ -95,11 +91,6 @@ class GrowingUsearch implements GrowingGraph {
   finish(): VectorGraph {
     return new UsearchGraph(this.#index, this.#bytes)
   }
-}
-
-/** The bytes of a row in memory. */
-function bytesOf({ dimension, quantization }: GraphShape): number {
-  return (dimension * BITS[quantization]) / 8 + NODE_BYTES
 }
 
 function newIndex({ dimension, metric, quantization }: GraphShape): Usearch.Index {

@@ -50,3 +50,12 @@ export interface GraphLibrary {
   /** Maps a file, whose sum was verified: a damaged file may end the process. */
   view(shape: GraphShape, path: string): VectorGraph
 }
+
+const BITS: Readonly<Record<Quantization, number>> = { f32: 32, f16: 16, i8: 8, binary: 1 }
+/** Neighbours, level and key of a row, about. */
+const NODE_BYTES = 160
+
+/** What a row takes in a graph, in memory and in its file, about. */
+export function graphRowBytes({ dimension, quantization }: GraphShape): number {
+  return (dimension * BITS[quantization]) / 8 + NODE_BYTES
+}

@@ -5,9 +5,11 @@ import type { IndexEngine, IndexOpening } from '../../host/index-engine.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
 import { parseDenseSettings } from '../dense-settings.ts'
 import { openDenseIndex } from '../engine/dense-index.ts'
-import type { VectorIndexLimits } from '../engine/vector-index.ts'
+import { defaultVectorIndexLimits, type VectorIndexLimits } from '../engine/vector-index.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
+import { graphShapeOf } from '../graph/quantizer.ts'
+import { graphRowBytes } from '../graph/vector-graph.ts'
 import { runNearest } from '../search/run-nearest.ts'
 import type { Kernels } from '../kernels/code-memory.ts'
 import type { VectorMemory } from '../files/vector-memory.ts'
@@ -22,6 +24,8 @@ export interface DenseEngineParts {
   readonly kernels: Kernels
   readonly builder: GraphBuilder
   readonly disk: DiskWork
+  /** No graph is larger: to be extended it is loaded into memory as a whole. */
+  readonly graphBytesMax: number
   readonly limits?: VectorIndexLimits
 }
 
@@ -35,13 +39,21 @@ export function* openDenseEngine(
 ): Paced<IndexEngine> {
   const settings = parseDenseSettings(definition.settings)
   const library = libraryOf(settings.engine)
-  const index = yield* openDenseIndex({ directory, settings, library, ...parts })
+  const limits = parts.limits ?? limitsFor(settings, parts.graphBytesMax)
+  const index = yield* openDenseIndex({ directory, settings, library, ...parts, limits })
   const searchedBy = { settings, kernels: parts.kernels }
   return new VectorEngine(index, {
     directory,
     documentOf: (change) => vectorDocumentOf(change, settings),
     nearest: (request) => runNearest(index, searchedBy, checkRequest(request, settings)),
   })
+}
+
+function limitsFor(settings: DenseIndexSettings, graphBytesMax: number): VectorIndexLimits {
+  const { mergePolicy } = defaultVectorIndexLimits
+  const rows = Math.floor(graphBytesMax / graphRowBytes(graphShapeOf(settings)))
+  const rowsMax = Math.max(rows, mergePolicy.graphRowsMin * 2)
+  return { ...defaultVectorIndexLimits, mergePolicy: { ...mergePolicy, rowsMax } }
 }
 
 function checkRequest(request: unknown, { dimension }: DenseIndexSettings): NearestRequest {

@@ -1,5 +1,5 @@
 import type { EngineFamily, FamilyParts, OnWork } from '../../host/index-engine.ts'
-import { BuilderThread } from '../building/builder-thread.ts'
+import { BuilderThreads } from '../building/builder-thread.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import type { VectorIndexLimits } from '../engine/vector-index.ts'
 import { Kernels } from '../kernels/code-memory.ts'
@@ -9,24 +9,29 @@ import { openDenseEngine } from './dense-engine.ts'
 /** The shares of the worker's memory for tails and for vectors of segments; the rest is for their tables. */
 const TAILS_SHARE = 1 / 4
 const VECTORS_SHARE = 1 / 2
+/** A million vectors of 384 numbers as `f16`. One graph is searched in half the time of two. */
+const GRAPH_BYTES_MAX = 2 ** 30
+/** A graph is in memory while it is extended, and at no other time: it may be larger than what is kept for searches. */
+const GRAPH_SHARE = 2
 
 /** What tests choose. */
 export interface VectorFamilyOptions {
   readonly limits?: VectorIndexLimits
-  /** Default: a thread of the family's own. */
+  /** Default: threads of the family's own. */
   readonly builder?: GraphBuilder
 }
 
-/** The engines of vectors of one worker: they share bounds for what they keep in memory, and a thread for graphs. */
+/** The engines of vectors of one worker: they share bounds for what they keep in memory, and threads for graphs. */
 export function openVectorFamily(
   { memoryBytesMax, disk }: FamilyParts,
-  { limits, builder = new BuilderThread() }: VectorFamilyOptions = {},
+  { limits, builder = new BuilderThreads() }: VectorFamilyOptions = {},
 ): EngineFamily {
   const memory = new VectorMemory(memoryBytesMax * VECTORS_SHARE)
   const parts = {
     memory,
     builder,
     disk,
+    graphBytesMax: Math.min(GRAPH_BYTES_MAX, memoryBytesMax * GRAPH_SHARE),
     kernels: new Kernels(),
     ...(limits === undefined ? {} : { limits }),
   }

@@ -38,8 +38,8 @@ export interface VectorsFile {
   readonly path: string
   readonly name: string
   readonly memory: VectorMemory
-  /** Whether there is a graph. Without one a search compares with all vectors: they come first in memory. */
-  readonly hasGraph: boolean
+  /** Whether a search compares with all vectors, for lack of a graph and lists: they come first in memory. */
+  readonly isScanned: boolean
 }
 
 /** In a file. */
@@ -56,8 +56,8 @@ export class FileVectors implements RowVectors {
   readonly #verified: Uint32Array
 
   /** CORRUPTION if the file is missing or has another length. */
-  constructor({ path, name, memory, hasGraph }: VectorsFile, shape: VectorShape) {
-    this.#share = hasGraph ? GRAPH_VECTORS_SHARE : 1
+  constructor({ path, name, memory, isScanned }: VectorsFile, shape: VectorShape) {
+    this.#share = isScanned ? 1 : GRAPH_VECTORS_SHARE
     this.#shape = shape
     this.#name = name
     this.#memory = memory

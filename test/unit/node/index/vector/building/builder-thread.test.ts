@@ -6,7 +6,7 @@ import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
-import { BuilderThread } from '../../../../../../node/index/vector/building/builder-thread.ts'
+import { BuilderThreads } from '../../../../../../node/index/vector/building/builder-thread.ts'
 import {
   buildGraph,
   type GraphBuilding,
@@ -43,7 +43,8 @@ describe('a thread that makes graphs', () => {
     const range = { center: new Float32Array(0), scale: 1 }
     const vectorsPath = path.join(root, 'vectors')
     const place = { vectorsPath, files: filesOf(name) }
-    return { settings: SETTINGS, range, rowCount: ROWS, base: undefined, ...place, ...more }
+    const job = { makesGraph: true, settings: SETTINGS, range, rowCount: ROWS, base: undefined }
+    return { ...job, ...place, ...more }
   }
 
   function filesOf(name: string) {
@@ -58,19 +59,33 @@ describe('a thread that makes graphs', () => {
   }
 
   it('makes the graph that its own thread would make', async () => {
-    const building = new BuilderThread().begin(jobOf('there'), () => undefined)
+    const building = new BuilderThreads().begin(jobOf('there'), () => undefined)
     const here = runAtOnce(buildGraph(jobOf('here')))
 
     const built = await outcomeOf(building)
 
     expect(building.advance()).to.equal(false)
-    expect(built.graph.bytes).to.equal(here.graph.bytes)
+    expect(built.graph?.bytes).to.equal(here.graph?.bytes)
     expect(built.lists).to.deep.equal(here.lists)
     expect(rowsFound('there')).to.deep.equal(vectors.map((_, row) => row))
   })
 
+  it('makes lists alone while it makes a graph', async () => {
+    const builder = new BuilderThreads()
+    const building = builder.begin(jobOf('graph'), () => undefined)
+
+    const built = await outcomeOf(
+      builder.begin(jobOf('listed', { makesGraph: false }), () => undefined),
+    )
+    await outcomeOf(building)
+
+    expect(built.graph).to.equal(undefined)
+    expect(built.lists).to.deep.equal(runAtOnce(buildGraph(jobOf('here'))).lists)
+    expect(existsSync(path.join(root, 'listed'))).to.equal(false)
+  })
+
   it('adds rows to a copy of another graph', async () => {
-    const builder = new BuilderThread()
+    const builder = new BuilderThreads()
     const half = ROWS / 2
     await outcomeOf(builder.begin(jobOf('half', { rowCount: half }), () => undefined))
     const base = { ...filesOf('half'), rowCount: half }
@@ -82,7 +97,7 @@ describe('a thread that makes graphs', () => {
   })
 
   it('gives up what is cancelled, and makes the next one', async () => {
-    const builder = new BuilderThread()
+    const builder = new BuilderThreads()
     const first = builder.begin(jobOf('first'), () => expect.fail('it is done'))
     first.cancel()
 
@@ -96,7 +111,7 @@ describe('a thread that makes graphs', () => {
     const missing = jobOf('none', { vectorsPath: path.join(root, 'missing') })
 
     const failure = await errorOf(() => {
-      return outcomeOf(new BuilderThread().begin(missing, () => undefined))
+      return outcomeOf(new BuilderThreads().begin(missing, () => undefined))
     })
 
     expect(failure).to.include({ code: 'INTERNAL' })
@@ -109,7 +124,7 @@ describe('a thread that makes graphs', () => {
       settings: SETTINGS,
       directory: path.join(root, 'index'),
       limits: LIMITS,
-      builder: new BuilderThread(),
+      builder: new BuilderThreads(),
       onWork: () => (calls += 1),
     })
     world.apply(...vectors.map((_, n) => documentOf(n)))

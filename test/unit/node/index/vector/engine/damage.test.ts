@@ -23,7 +23,8 @@ const LIMITS = {
   mergePolicy: {
     graphRowsMin: 8,
     settledGraphRowsMin: 8,
-    flatCountMax: 9,
+    tierCount: 9,
+    listedRowsMin: 64,
     rowsMax: 100_000,
     deletedRatioMax: 0.9,
     extendedRatio: 0.5,

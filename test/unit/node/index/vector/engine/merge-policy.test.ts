@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import {
   chooseMerge,
+  chooseTier,
   type MergePolicy,
   type SegmentSize,
 } from '../../../../../../node/index/vector/engine/merge-policy.ts'
@@ -8,7 +9,8 @@ import {
 const POLICY: MergePolicy = {
   graphRowsMin: 1000,
   settledGraphRowsMin: 800,
-  flatCountMax: 4,
+  tierCount: 4,
+  listedRowsMin: 2000,
   rowsMax: 100_000,
   deletedRatioMax: 0.2,
   extendedRatio: 1 / 16,
@@ -28,27 +30,27 @@ describe('the choice of a merge of segments with vectors', () => {
   it('makes a graph of rows that are worth it', () => {
     const chosen = chooseMerge([segment(1, 600), segment(2, 400)], POLICY, false)
 
-    expect(chosen).to.deep.equal({ ids: [2, 1], base: undefined, hasGraph: true })
+    expect(chosen).to.deep.equal({ ids: [2, 1], base: undefined, makes: 'graph' })
   })
 
   it('makes a graph of fewer rows when nothing is written', () => {
     const sizes = [segment(1, 500), segment(2, 400)]
 
     expect(chooseMerge(sizes, POLICY, false)).to.equal(undefined)
-    expect(chooseMerge(sizes, POLICY, true)).to.deep.include({ hasGraph: true })
+    expect(chooseMerge(sizes, POLICY, true)).to.deep.include({ makes: 'graph' })
   })
 
   it('gathers many small segments without a graph', () => {
     const sizes = [1, 2, 3, 4].map((id) => segment(id, 10))
 
-    expect(chooseMerge(sizes, POLICY, false)).to.deep.include({ hasGraph: false })
+    expect(chooseMerge(sizes, POLICY, false)).to.deep.include({ makes: 'rows' })
   })
 
   it('extends the largest graph by many rows, or by fewer when nothing is written', () => {
     const sizes = [segment(1, 16_000, { hasGraph: true }), segment(2, 500)]
 
     expect(chooseMerge(sizes, POLICY, false)).to.equal(undefined)
-    expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({ ids: [1, 2], base: 1, hasGraph: true })
+    expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({ ids: [1, 2], base: 1, makes: 'graph' })
     expect(chooseMerge([...sizes, segment(3, 500)], POLICY, false)).to.deep.include({ base: 1 })
   })
 
@@ -58,7 +60,7 @@ describe('the choice of a merge of segments with vectors', () => {
     expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({
       ids: [2],
       base: undefined,
-      hasGraph: true,
+      makes: 'graph',
     })
     const large = [segment(1, 99_000, { hasGraph: true }), segment(2, 2000, { hasGraph: true })]
     expect(chooseMerge(large, POLICY, true)).to.equal(undefined)
@@ -70,7 +72,43 @@ describe('the choice of a merge of segments with vectors', () => {
     expect(chooseMerge(sizes, POLICY, false)).to.deep.equal({
       ids: [1],
       base: undefined,
-      hasGraph: true,
+      makes: 'graph',
     })
+  })
+
+  it('gathers segments of one size into tiers while a graph is made, with lists when they are large', () => {
+    const small = [1, 2, 3, 4].map((id) => segment(id, 300))
+    const large = [5, 6, 7].map((id) => segment(id, 5000))
+    const graph = segment(8, 50_000, { hasGraph: true })
+
+    const first = chooseTier([...small, ...large, graph], POLICY)
+    const second = chooseTier([segment(9, 600), ...large, segment(10, 4500)], POLICY)
+    const none = chooseTier([segment(9, 600), ...large, graph], POLICY)
+
+    expect(first).to.deep.equal({ ids: [1, 2, 3, 4], base: undefined, makes: 'rows' })
+    expect(second).to.deep.equal({ ids: [9, 10, 5, 6, 7], base: undefined, makes: 'lists' })
+    expect(none).to.equal(undefined)
+  })
+
+  it('writes each row some times, and leaves few segments, while no graph is made of any', () => {
+    const writes = 190
+    let segments: readonly SegmentSize[] = []
+    let written = 0
+    for (let id = 1; id <= writes; id += 1) {
+      segments = [...segments, segment(id, 512)]
+      for (let tier = chooseTier(segments, POLICY); tier; tier = chooseTier(segments, POLICY)) {
+        const { ids } = tier
+        const rows = segments.filter((one) => ids.includes(one.id))
+        const rowCount = rows.reduce((sum, one) => sum + one.rowCount, 0)
+        segments = [
+          ...segments.filter((one) => !rows.includes(one)),
+          segment(id + writes, rowCount),
+        ]
+        written += rowCount
+      }
+      expect(segments.length).to.be.at.most(3 * 5)
+    }
+
+    expect(written / (writes * 512)).to.be.below(6)
   })
 })

@@ -19,7 +19,8 @@ const LIMITS = {
   mergePolicy: {
     graphRowsMin: 16,
     settledGraphRowsMin: 16,
-    flatCountMax: 2,
+    tierCount: 2,
+    listedRowsMin: 64,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,
     extendedRatio: 0.5,

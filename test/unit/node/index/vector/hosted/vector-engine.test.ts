@@ -31,7 +31,8 @@ const SMALL = {
   mergePolicy: {
     graphRowsMin: 1,
     settledGraphRowsMin: 1,
-    flatCountMax: 2,
+    tierCount: 2,
+    listedRowsMin: 64,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,
     extendedRatio: 0.5,

@@ -37,7 +37,8 @@ const LIMITS = {
   mergePolicy: {
     graphRowsMin: 2000,
     settledGraphRowsMin: 2000,
-    flatCountMax: 3,
+    tierCount: 3,
+    listedRowsMin: 64,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,
     extendedRatio: 0.5,

@@ -27,7 +27,8 @@ const LIMITS = {
   mergePolicy: {
     graphRowsMin: 200,
     settledGraphRowsMin: 200,
-    flatCountMax: 2,
+    tierCount: 2,
+    listedRowsMin: 64,
     rowsMax: 100_000,
     deletedRatioMax: 0.2,
     extendedRatio: 0.5,
