@@ -368,8 +368,9 @@ export class VectorIndex<
     makes: SegmentKind,
     base: Segment | undefined,
   ): Paced<void> {
+    let written: WrittenSegment<Segment> | undefined
     try {
-      const written = yield* this.#write({
+      written = yield* this.#write({
         inputs: inputs.map(({ rows, checkpointed }) => {
           return { rows, without: rows === base ? NO_DOCUMENTS : checkpointed }
         }),
@@ -386,6 +387,17 @@ export class VectorIndex<
       rows.close()
       this.#store.remove(rows.id)
       if (listed.deleted !== undefined) this.#store.removeDeleted(rows.id, listed.deleted)
+    }
+    if (written !== undefined) yield* this.#warm(written.segment)
+  }
+
+  /** In the memory that the segments before it had. */
+  *#warm(segment: Segment): Sliced<void> {
+    segment.retain()
+    try {
+      yield* segment.warm()
+    } finally {
+      segment.close()
     }
   }
 

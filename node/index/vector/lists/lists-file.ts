@@ -42,45 +42,118 @@ export interface ListCodes {
   readonly bytesOnDisk: number
   /** For codes that are not resident: those of the rows at these places. */
   readonly read: (from: number, to: number) => void
+  /** Reads all codes into memory if there is room for them now. */
+  readonly load: () => Sliced<void>
   readonly close: () => void
 }
 
 /** CORRUPTION if the file is missing or damaged. */
 export function* openLists(source: ListsSource, expected: FileSum): Sliced<ListCodes> {
-  const { path, name, memory } = source
-  const fd = openFile(path, name)
-  let reserved = 0
-  const close = (): void => {
-    closeSync(fd)
-    memory.giveBack(reserved)
-  }
+  const fd = openFile(source.path, source.name)
   try {
-    if (fstatSync(fd).size !== expected.bytes) throw damaged(`${name} has another length`)
-    const sizes = sizesIn(fd, name, expected.bytes)
-    const codesBytes = codesBytesOf(sizes)
-    const { dimension, listCount, rowCount } = sizes
-    const fits = fitsMemory(dimension, listCount + rowCount)
-    const isResident = fits && memory.reserve(codesBytes, CODES_SHARE)
-    reserved = isResident ? codesBytes : 0
-    const rows = listCount + (isResident ? rowCount : ROWS_READ)
-    const codes = source.kernels.memoryOf(dimension, rows)
-    const bytes = new Uint8Array(codesAtOf(sizes))
-    for (const step of verifiedParts({ fd, name, expected })) {
-      copyPart(step, bytes, 0)
-      copyPart(step, codes.codes, bytes.length)
-      yield
-    }
-    const stride = strideOf(dimension)
-    const rowsAt = bytes.length + stride * listCount
-    const read = (from: number, to: number): void => {
-      const into = codes.codes.subarray(listCount * stride, (listCount + to - from) * stride)
-      readExactly(fd, into, rowsAt + from * stride, name)
-    }
-    const table = readListsTable(bytes, name)
-    return { table, codes, isResident, bytesOnDisk: expected.bytes, read, close }
+    const { size } = fstatSync(fd)
+    if (size !== expected.bytes) throw damaged(`${source.name} has another length`)
+    const file = new CodesFile(source, fd, sizesIn(fd, source.name, size))
+    yield* file.open(expected)
+    return file
   } catch (error) {
-    close()
+    closeSync(fd)
     throw error
+  }
+}
+
+/** Lists whose file stays open: codes that are not in memory are read from it. */
+class CodesFile implements ListCodes {
+  readonly bytesOnDisk: number
+  readonly #source: ListsSource
+  readonly #fd: number
+  readonly #sizes: ListSizes
+  #table: ListsTable | undefined
+  #codes: CodeMemory
+  #reserved: number
+
+  constructor(source: ListsSource, fd: number, sizes: ListSizes) {
+    this.#source = source
+    this.#fd = fd
+    this.#sizes = sizes
+    this.bytesOnDisk = codesAtOf(sizes) + codesBytesOf(sizes)
+    this.#reserved = this.#reserve()
+    this.#codes = this.#newMemory(this.isResident ? sizes.rowCount : ROWS_READ)
+  }
+
+  get table(): ListsTable {
+    return must(this.#table, 'a table that was read')
+  }
+
+  get codes(): CodeMemory {
+    return this.#codes
+  }
+
+  get isResident(): boolean {
+    return this.#reserved > 0
+  }
+
+  /** Verifies every byte. After an error it is not used, and not closed. */
+  *open(expected: FileSum): Sliced<void> {
+    const { name } = this.#source
+    const bytes = new Uint8Array(codesAtOf(this.#sizes))
+    try {
+      for (const part of verifiedParts({ fd: this.#fd, name, expected })) {
+        copyPart(part, bytes, 0)
+        copyPart(part, this.#codes.codes, bytes.length)
+        yield
+      }
+      this.#table = readListsTable(bytes, name)
+    } catch (error) {
+      this.#source.memory.giveBack(this.#reserved)
+      throw error
+    }
+  }
+
+  read(from: number, to: number): void {
+    const { dimension, listCount } = this.#sizes
+    const stride = strideOf(dimension)
+    const into = this.#codes.codes.subarray(listCount * stride, (listCount + to - from) * stride)
+    const at = codesAtOf(this.#sizes) + (listCount + from) * stride
+    readExactly(this.#fd, into, at, this.#source.name)
+  }
+
+  *load(): Sliced<void> {
+    if (this.isResident) return
+    const reserved = this.#reserve()
+    if (reserved === 0) return
+    let isLoaded = false
+    try {
+      const codes = this.#newMemory(this.#sizes.rowCount)
+      for (let from = 0; from < codes.codes.length; from += STEP_BYTES) {
+        const part = codes.codes.subarray(from, from + STEP_BYTES)
+        readExactly(this.#fd, part, codesAtOf(this.#sizes) + from, this.#source.name)
+        yield
+      }
+      this.#codes = codes
+      isLoaded = true
+    } finally {
+      if (isLoaded) this.#reserved = reserved
+      else this.#source.memory.giveBack(reserved)
+    }
+  }
+
+  close(): void {
+    closeSync(this.#fd)
+    this.#source.memory.giveBack(this.#reserved)
+  }
+
+  /** The bytes for all codes; 0 if there is no room for them. */
+  #reserve(): number {
+    const { dimension, listCount, rowCount } = this.#sizes
+    const bytes = codesBytesOf(this.#sizes)
+    const fits = fitsMemory(dimension, listCount + rowCount)
+    return fits && this.#source.memory.reserve(bytes, CODES_SHARE) ? bytes : 0
+  }
+
+  #newMemory(rows: number): CodeMemory {
+    const { dimension, listCount } = this.#sizes
+    return this.#source.kernels.memoryOf(dimension, listCount + rows)
   }
 }
 
@@ -130,6 +203,7 @@ export class ListsKeeper {
       isResident: true,
       bytesOnDisk: 0,
       read: () => undefined,
+      *load() {},
       close: () => undefined,
     }
   }

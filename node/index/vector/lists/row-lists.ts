@@ -45,12 +45,12 @@ export interface RowTest {
 export class RowLists {
   readonly #file: ListCodes
   readonly #measured = new Uint32Array(MEASURED_MAX)
-  /** By row, its place in the lists; empty unless the codes are in memory. */
-  readonly #places: Uint32Array
+  /** By row, its place in the lists; empty unless all codes are in memory. */
+  #places: Uint32Array
 
   private constructor(file: ListCodes) {
     this.#file = file
-    this.#places = new Uint32Array(file.isResident ? file.table.sizes.rowCount : 0)
+    this.#places = new Uint32Array(0)
   }
 
   /** CORRUPTION if the file is missing or damaged. */
@@ -85,7 +85,7 @@ export class RowLists {
 
   /** Whether `measureRows` can be called. */
   get isResident(): boolean {
-    return this.#file.isResident
+    return this.#places.length > 0
   }
 
   /** All lists, that with the nearest center first. */
@@ -116,7 +116,7 @@ export class RowLists {
 
   /** Measures the rows of a part that pass. */
   measurePart(query: IntegerQuery, { from, to }: ListPart, passing: RowTest): MeasuredRows {
-    const { codes, table, isResident, read } = this.#file
+    const { codes, table, isResident } = this.#file
     const { rows, sizes } = table
     // Codes that were read lie behind the centers.
     const first = sizes.listCount - (isResident ? 0 : from)
@@ -128,7 +128,7 @@ export class RowLists {
       codes.rows[count] = first + place
       count += 1
     }
-    if (count > 0 && !isResident) read(from, to)
+    if (count > 0 && !isResident) this.#file.read(from, to)
     return this.#measure(query, count)
   }
 
@@ -142,6 +142,13 @@ export class RowLists {
     return this.#measure(query, rows.length)
   }
 
+  /** Reads the codes into memory if there is room for them now. They are not closed meanwhile. */
+  *load(): Sliced<void> {
+    if (this.isResident) return
+    yield* this.#file.load()
+    yield* this.#findPlaces()
+  }
+
   close(): void {
     this.#file.close()
   }
@@ -153,11 +160,14 @@ export class RowLists {
   }
 
   *#findPlaces(): Sliced<void> {
+    if (!this.#file.isResident) return
     const { rows } = this.#file.table
-    for (let place = 0; place < this.#places.length; place += 1) {
-      this.#places[rows[place] ?? 0] = place
+    const places = new Uint32Array(rows.length)
+    for (let place = 0; place < rows.length; place += 1) {
+      places[rows[place] ?? 0] = place
       if (place % PLACES_PER_STEP === 0) yield
     }
+    this.#places = places
   }
 }
 

@@ -19,7 +19,7 @@ import { RowReader } from './row-reader.ts'
 import { RowScan } from './row-scan.ts'
 import { searchLists, searchRows, type ListCase } from './search-lists.ts'
 import {
-  EXACT_ROWS,
+  exactRows,
   firstCount,
   neededCount,
   nextCount,
@@ -127,7 +127,7 @@ class NearestSearch {
   *#searchLists({ part, passing }: SearchedPart, lists: RowLists): Sliced<boolean> {
     const rescored = rescoredCount('i8', this.#request.limit)
     const searched = this.#caseOf(part, rescored)
-    if (searched.rowCount * searched.passing < EXACT_ROWS) return false
+    if (searched.rowCount * searched.passing < exactRows(lists.isResident)) return false
     const asked = this.#askedOfLists(lists, searched, rescored)
     const listed = lists.isResident ? yield* passing.listedRows() : undefined
     const { rows, isAll } =

@@ -83,8 +83,10 @@ function affordable(count: number, search: SearchCase): number | undefined {
 
 /** Lists take as long as a graph that looks at some times its width. */
 const LISTS_FACTOR = 1.5
-/** So few rows that pass are compared exactly. */
-export const EXACT_ROWS = 256
+/** So few rows that pass are compared exactly: reading lists takes longer where they are not in memory. */
+export function exactRows(hasListsInMemory: boolean): number {
+  return hasListsInMemory ? 256 : 2048
+}
 
 /** For as many rows the patience below was chosen. What is near lies in more lists where there are more. */
 const PATIENCE_ROWS = 100_000

@@ -1,4 +1,5 @@
 import { must } from '../../../../lib/assert.ts'
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { DocumentRows, DocumentTest } from './document-rows.ts'
 import type { RowTable } from './row-table.ts'
 
@@ -23,7 +24,9 @@ export abstract class SealedRows implements DocumentRows {
   abstract readonly bytesOnDisk: number
   abstract readonly bytesInMemory: number
   /** Whether searches need not compare with each row. */
-  abstract readonly isIndexed: boolean
+  abstract readonly isIndexed: boolean;
+  /** Takes into memory what searches are faster with, if there is room for it now. It is not closed meanwhile. */
+  *warm(): Sliced<void> {}
   /** Gives up what the rows hold besides the table. */
   protected abstract closeRows(): void
 

@@ -1,5 +1,6 @@
 // Documents that do not change, with their vectors and, unless there are few, a graph of them.
 
+import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Quantizer, QuantizerRange } from '../graph/quantizer.ts'
 import type { VectorGraph } from '../graph/vector-graph.ts'
 import type { DenseRows, VectorBlock } from './document-rows.ts'
@@ -71,6 +72,10 @@ export class VectorSegment extends SealedRows implements DenseRows {
 
   block(row: number, count: number): VectorBlock {
     return this.#vectors.block(row, count)
+  }
+
+  override *warm(): Sliced<void> {
+    if (this.lists !== undefined) yield* this.lists.load()
   }
 
   protected closeRows(): void {

@@ -140,6 +140,30 @@ describe('the lists of a segment', () => {
     expect(looked).to.be.lessThan(ROWS / 2)
   })
 
+  it('come into memory when others have given theirs back', () => {
+    const memory = new VectorMemory(150_000)
+    const { file, expected } = fileOf(ROWS)
+    const [first, second] = Array.from({ length: 2 }, () => {
+      return runAtOnce(RowLists.open({ path: file, name: 'l', memory, kernels }, expected))
+    })
+    if (first === undefined || second === undefined) throw new TypeError('two lists')
+    const passing = (row: number): boolean => row % 3 === 0
+    const before = found(second, passing)
+    runAtOnce(second.load())
+    const isFullStill = second.isResident
+
+    first.close()
+    const reading = second.load()
+    reading.next()
+    const meanwhile = found(second, passing)
+    runAtOnce(reading)
+
+    expect([isFullStill, second.isResident]).to.deep.equal([false, true])
+    expect([meanwhile, found(second, passing)]).to.deep.equal([before, before])
+    second.close()
+    expect(memory.bytes).to.equal(0)
+  })
+
   it('give their memory back', () => {
     const memory = new VectorMemory(2 ** 30)
     const { file, expected } = fileOf(ROWS)
