@@ -29,6 +29,8 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'f16',
 }
 
+const isThird = (row: number): boolean => row % 3 === 0
+
 describe('the lists of a segment', () => {
   let root = ''
   const kernels = new Kernels()
@@ -97,7 +99,7 @@ describe('the lists of a segment', () => {
 
   const filters: Readonly<Record<string, (row: number) => boolean>> = {
     'all rows': () => true,
-    'every third row': (row) => row % 3 === 0,
+    'every third row': isThird,
     'rows far from the query': (row) => row % 20 !== 7,
     'few rows': (row) => row % 500 === 1,
     'no row': () => false,
@@ -147,19 +149,18 @@ describe('the lists of a segment', () => {
       return runAtOnce(RowLists.open({ path: file, name: 'l', memory, kernels }, expected))
     })
     if (first === undefined || second === undefined) throw new TypeError('two lists')
-    const passing = (row: number): boolean => row % 3 === 0
-    const before = found(second, passing)
+    const before = found(second, isThird)
     runAtOnce(second.load())
     const isFullStill = second.isResident
 
     first.close()
     const reading = second.load()
     reading.next()
-    const meanwhile = found(second, passing)
+    const meanwhile = found(second, isThird)
     runAtOnce(reading)
 
     expect([isFullStill, second.isResident]).to.deep.equal([false, true])
-    expect([meanwhile, found(second, passing)]).to.deep.equal([before, before])
+    expect([meanwhile, found(second, isThird)]).to.deep.equal([before, before])
     second.close()
     expect(memory.bytes).to.equal(0)
   })
