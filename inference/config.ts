@@ -1,8 +1,8 @@
-import { totalmem } from 'node:os'
 import type { Env } from '../lib/env.ts'
 import { REQUEST_MEMORY_BYTES_MIN, defaultRequestMemoryBytes } from '../lib/http/request-memory.ts'
 import { origins, serverUrls } from '../lib/http/origin-options.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
+import { machineMemoryBytes } from '../lib/machine-memory.ts'
 import { choice, flag, integer, list, port, readOptions, text } from '../lib/options.ts'
 import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
 import { parseConfigFile } from '../lib/process/config-file.ts'
@@ -171,7 +171,7 @@ const LIMITS = {
   requestMemoryBytesMax: {
     variable: 'QUARRY_INFERENCE_REQUEST_MEMORY_BYTES_MAX',
     value: integer({
-      default: defaultRequestMemoryBytes(totalmem()),
+      default: defaultRequestMemoryBytes(machineMemoryBytes()),
       min: REQUEST_MEMORY_BYTES_MIN,
     }),
     defaultText: "a quarter of the machine's memory, 1 GiB at most",

@@ -2,7 +2,7 @@
 //
 //   model directories ─► workers ─► fleet ─► services of the tasks ─► HTTP
 
-import { availableParallelism, totalmem } from 'node:os'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../lib/clock.ts'
@@ -10,6 +10,7 @@ import { startHealthServer } from '../lib/http/health-server.ts'
 import { RequestMemory } from '../lib/http/request-memory.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
+import { machineMemoryBytes } from '../lib/machine-memory.ts'
 import type { NetworkView } from '../lib/media/host-policy.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
@@ -241,9 +242,7 @@ const WORKER_MEMORY_RATIO = 0.75
 
 function workerMemory({ workerMemoryBytesMax }: InferenceConfig): number {
   if (workerMemoryBytesMax > 0) return workerMemoryBytesMax
-  const container = process.constrainedMemory() // 0, or beyond the machine: no limit
-  const available = container > 0 ? Math.min(container, totalmem()) : totalmem()
-  return Math.max(WORKER_MEMORY_BYTES_MIN, Math.floor(available * WORKER_MEMORY_RATIO))
+  return Math.max(WORKER_MEMORY_BYTES_MIN, Math.floor(machineMemoryBytes() * WORKER_MEMORY_RATIO))
 }
 
 interface Watched {

@@ -1,12 +1,13 @@
-import { totalmem } from 'node:os'
 import type { Env } from '../lib/env.ts'
 import { defaultRequestMemoryBytes, REQUEST_MEMORY_BYTES_MIN } from '../lib/http/request-memory.ts'
 import { origins, serverUrls } from '../lib/http/origin-options.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
+import { machineMemoryBytes } from '../lib/machine-memory.ts'
 import { choice, flag, integer, port, readOptions, text } from '../lib/options.ts'
 import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
 import { parseConfigFile } from '../lib/process/config-file.ts'
 import type { ConfigFile } from '../lib/process/config-file.ts'
+import { defaultIndexMemoryBytes, INDEX_MEMORY_BYTES_MIN } from './index/host/index-memory.ts'
 import { MEDIA_OPTIONS, mediaSettingsOf } from './media/media-options.ts'
 import type { MediaSurroundings } from './media/open-media.ts'
 import type { OwnInferenceUrl, ProviderSurroundings } from './providers/access/provider-access.ts'
@@ -72,15 +73,19 @@ export const SWARM_OPTIONS = {
     value: integer({ default: 64 * MIB, min: 0 }),
     help: 'writes are refused when less is free on the disk, so that it is never quite full',
   },
-  textMemoryBytes: {
-    variable: 'QUARRY_TEXT_MEMORY_BYTES',
-    value: integer({ default: 192 * MIB, min: 16 * MIB }),
-    help: 'what text indexes keep in memory of what they hold on disk or have not written yet',
+  indexMemoryBytes: {
+    variable: 'QUARRY_INDEX_MEMORY_BYTES',
+    value: integer({
+      default: defaultIndexMemoryBytes(machineMemoryBytes()),
+      min: INDEX_MEMORY_BYTES_MIN,
+    }),
+    defaultText: "an eighth of the machine's memory, 2 GiB at most",
+    help: 'what indexes of words, of vectors and of sparse vectors, each, keep in memory of what is on disk or not written yet',
   },
   requestMemoryBytes: {
     variable: 'QUARRY_REQUEST_MEMORY_BYTES',
     value: integer({
-      default: defaultRequestMemoryBytes(totalmem()),
+      default: defaultRequestMemoryBytes(machineMemoryBytes()),
       min: REQUEST_MEMORY_BYTES_MIN,
     }),
     defaultText: "a quarter of the machine's memory, 1 GiB at most",

@@ -78,7 +78,7 @@ export async function openHybridClock(
 export function indexesOf(config: NodeConfig, directory: string) {
   return {
     indexRoot: path.join(directory, 'indexes'),
-    memoryBytesMax: config.textMemoryBytes,
+    memoryBytesMax: config.indexMemoryBytes,
     hangMs: config.textWorkerHangMs,
   }
 }

@@ -66,7 +66,7 @@ async function memoryAfterSearches(
   mebibytes: number,
 ): Promise<number> {
   bench.progress(`memory: searches with ${mebibytes} MiB of text memory`)
-  const server = await store.restart({ text_memory_bytes: mebibytes * MIB })
+  const server = await store.restart({ index_memory_bytes: mebibytes * MIB })
   const requestsMax = bench.quick ? SEARCHES_QUICK : SEARCHES
   const { documents } = store
   await bench.generator.load({

@@ -14,7 +14,8 @@ import { openVectorFamily } from '../../node/index/vector/hosted/vector-family.t
 import { DIMENSION, type VectorSource } from './vector-source.ts'
 
 const BATCH_DOCUMENTS = 200
-const MEMORY_BYTES = 512 * 2 ** 20
+/** A worker's, of two, by default on a machine of 16 GiB or more. */
+const MEMORY_BYTES = 2 ** 30
 const SETTINGS = {
   external: true,
   sparse: false,

@@ -1,6 +1,5 @@
 // The store's API behind the door.
 
-import { totalmem } from 'node:os'
 import { loadContract } from '../../../door/contract.ts'
 import { buildDocsPage } from '../../../door/docs-page.ts'
 import type { AccessPolicy } from '../../../door/principal.ts'
@@ -12,6 +11,7 @@ import type { RunningServer } from '../../../lib/http/listener.ts'
 import { BODY_BYTES_MAX } from '../../../lib/http/request-body.ts'
 import { RequestMemory, defaultRequestMemoryBytes } from '../../../lib/http/request-memory.ts'
 import type { Log } from '../../../lib/log.ts'
+import { machineMemoryBytes } from '../../../lib/machine-memory.ts'
 import { LoopWatch } from '../../../lib/loop-watch.ts'
 import type { ClusterService } from '../../coordinator/cluster/cluster-service.ts'
 import type { StoreService } from '../../coordinator/store-service.ts'
@@ -63,7 +63,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   const clock = options.clock ?? systemClock
   const contract = loadContract('store.v1')
   const docs = buildDocsPage({ title: 'Quarry store API', prefix: '/api/v1' })
-  const bytesMax = options.requestMemoryBytes ?? defaultRequestMemoryBytes(totalmem())
+  const bytesMax = options.requestMemoryBytes ?? defaultRequestMemoryBytes(machineMemoryBytes())
   const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX
   const memory = new RequestMemory({ bytesMax, clock })
   const metrics = options.metrics ?? new ApiMetrics()

@@ -3,6 +3,8 @@ import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import { machineMemoryBytes } from '../../../lib/machine-memory.ts'
+import { defaultIndexMemoryBytes } from './index-memory.ts'
 import { IndexClient } from './index-client.ts'
 import type { IndexKinds } from './index-kind.ts'
 import { LostQuestions } from './lost-questions.ts'
@@ -11,7 +13,6 @@ import { threadsOf, type StartWorker } from './started-worker.ts'
 import { mergeWorkerReports, type WorkerReport } from './worker-report.ts'
 
 const THREADS_MAX = 4
-const INDEX_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 const HANG_MS_DEFAULT = 10_000
 
 /** One core is left to the event loop. */
@@ -50,7 +51,7 @@ export class IndexWorkerPool implements AsyncDisposable {
     kinds,
     entry,
     threads = defaultThreadCount(),
-    memoryBytesMax = INDEX_MEMORY_BYTES_DEFAULT,
+    memoryBytesMax = defaultIndexMemoryBytes(machineMemoryBytes()),
     hangMs = HANG_MS_DEFAULT,
   }: IndexWorkerPoolOptions) {
     this.#clock = clock

@@ -12,6 +12,9 @@ const TERMS_PART = 1 / 8
 const SELECTIONS_PART = 1 / 32
 const SEGMENTS_PART = 1 - PAGES_PART - TERMS_PART - SELECTIONS_PART
 
+/** More would only make flushes and restarts longer. */
+const SEGMENT_BYTES_MAX = 64 * 2 ** 20
+
 const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 
 /**
@@ -29,7 +32,7 @@ export class TextMemory {
   constructor(bytesMax = TEXT_MEMORY_BYTES_DEFAULT) {
     this.pages = new PageCache(bytesMax * PAGES_PART)
     this.terms = new TermCache(bytesMax * TERMS_PART)
-    this.segmentBytesMax = bytesMax * SEGMENTS_PART
+    this.segmentBytesMax = Math.min(bytesMax * SEGMENTS_PART, SEGMENT_BYTES_MAX)
     this.selectionBytesMax = bytesMax * SELECTIONS_PART
   }
 }
