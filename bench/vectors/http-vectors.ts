@@ -1,8 +1,7 @@
-// Rows `http` and `building`: searches for vectors through a server, alone and beside another client that writes.
+// Row `http`: searches for vectors through a server.
 
 import { latencyOf, perSecond } from '../documents/comparison.ts'
 import { startQuarry } from '../documents/quarry-server.ts'
-import { LoadGenerator } from '../load/load-generator.ts'
 import type { LoadResult } from '../load/load-job.ts'
 import type { RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
@@ -13,11 +12,6 @@ import type { VectorSource } from './vector-source.ts'
 const MANY_CLIENTS = 16
 const TIMES = { warmupMs: 500, ms: 3000 } as const
 const TIMES_QUICK = { warmupMs: 200, ms: 1000 } as const
-/** The inserts begin before the searches count and end after them. */
-const MARGIN_MS = 300
-/** More than a run can insert. */
-const INSERTED = 20_000
-
 /** What both rows work with. */
 export interface HttpOptions {
   readonly bench: Bench
@@ -77,53 +71,7 @@ export async function httpVectors(options: HttpOptions): Promise<RowResult> {
   }
 }
 
-/** A search while others are written, flushed, and get their graphs. */
-export async function searchesWhileBuilding(options: HttpOptions): Promise<RowResult> {
-  const { bench, source, judge, efforts } = options
-  await using server = await startQuarry(bench, 'vectors-building')
-  bench.progress('building: writing')
-  const served = await ServedVectors.load(bench, source, server)
-  const effort = await leastEffort(served, judge, efforts)
-  await using inserter = new LoadGenerator()
-  const quiet: LoadResult[] = []
-  const busy: LoadResult[] = []
-  let inserted = 0
-  for (let run = 0; run < bench.runs; run += 1) {
-    bench.progress(`building: run ${run + 1} of ${bench.runs}`)
-    await served.settled(source.count)
-    quiet.push(await search(bench, served, { clients: 1, effort }))
-    const { warmupMs, ms } = timesOf(bench)
-    const inserting = inserter.load({
-      origin: served.origin,
-      clients: 1,
-      plan: served.inserts({ first: run * INSERTED, count: INSERTED, name: `again-${run}` }),
-      until: { kind: 'time', warmupMs: 0, ms: warmupMs + ms + MARGIN_MS },
-    })
-    busy.push(await search(bench, served, { clients: 1, effort }))
-    inserted += perSecond(await inserting) / bench.runs
-  }
-  const label = 'searches, 1 client'
-  return {
-    findings: [
-      {
-        kind: 'ratio',
-        label: `${label}, p50 while another writes vectors`,
-        unit: 'ms',
-        peerName: 'alone',
-        ours: busy.map(({ p50Ms }) => p50Ms),
-        peer: quiet.map(({ p50Ms }) => p50Ms),
-        goal: { kind: 'at-most', value: 1.5 },
-      },
-    ],
-    latencies: [
-      latencyOf(label, { side: 'alone', clients: 1, results: quiet }),
-      latencyOf(label, { side: 'while writing', clients: 1, results: busy }),
-    ],
-    notes: [`meanwhile the other client wrote ${inserted.toFixed(1)} batches a second`],
-  }
-}
-
-async function leastEffort(
+export async function leastEffort(
   served: ServedVectors,
   judge: SearchJudge,
   efforts: readonly number[],
@@ -134,11 +82,11 @@ async function leastEffort(
   return 1
 }
 
-function timesOf({ quick }: Bench): typeof TIMES | typeof TIMES_QUICK {
+export function timesOf({ quick }: Bench): typeof TIMES | typeof TIMES_QUICK {
   return quick ? TIMES_QUICK : TIMES
 }
 
-function search(
+export function search(
   bench: Bench,
   served: ServedVectors,
   { clients, effort }: { readonly clients: number; readonly effort: number },

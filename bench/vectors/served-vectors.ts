@@ -16,7 +16,7 @@ import { DIMENSION, type VectorSource } from './vector-source.ts'
 
 const TABLE = 'vectors'
 const INDEX = 'nearest'
-const DOCUMENTS_PER_BATCH = 250
+export const DOCUMENTS_PER_BATCH = 250
 const POLL_MS = 50
 
 export class ServedVectors {
@@ -59,13 +59,23 @@ export class ServedVectors {
 
   /** When so many documents are found, and the server has nothing left to do. */
   async settled(count: number): Promise<void> {
+    await this.indexed(count)
+    await settle(this.#server.process.pid, this.#bench.clock, SETTLE_TIMEOUT_MS)
+  }
+
+  /** When so many documents are found. */
+  async indexed(count: number): Promise<void> {
     const { clock } = this.#bench
     for (;;) {
       const { status }: Told = JSON.parse(await call(this.#indexUrl, 'GET'))
-      if (status.total_indexed >= count) break
+      if (status.total_indexed >= count) return
       await clock.sleep(POLL_MS)
     }
-    await settle(this.#server.process.pid, clock, SETTLE_TIMEOUT_MS)
+  }
+
+  /** One request of `inserts`. */
+  async write(path: string, body: string): Promise<void> {
+    await post(`${this.origin}${path}`, body)
   }
 
   /** The suite's queries, again and again. */
@@ -75,10 +85,10 @@ export class ServedVectors {
   }
 
   /** Documents with the vectors from a number on, under keys of their own. */
-  inserts(of: { readonly first: number; readonly count: number; readonly name: string }): Bodies {
+  inserts(of: InsertedVectors): Bodies {
     const bodies: string[] = []
-    for (let from = 0; from < of.count; from += DOCUMENTS_PER_BATCH) {
-      const length = Math.min(DOCUMENTS_PER_BATCH, of.count - from)
+    for (let from = 0; from < of.count; from += of.perBatch) {
+      const length = Math.min(of.perBatch, of.count - from)
       const numbers = Array.from({ length }, (_, i) => (of.first + from + i) % this.#source.count)
       bodies.push(this.#insertsOf(numbers, `${of.name}-${from}`))
     }
@@ -111,6 +121,14 @@ export class ServedVectors {
   get #indexUrl(): string {
     return `${this.#server.origin}${tablePath(TABLE)}/indexes/${INDEX}`
   }
+}
+
+/** Which vectors are written, and under which keys. */
+interface InsertedVectors {
+  readonly first: number
+  readonly count: number
+  readonly perBatch: number
+  readonly name: string
 }
 
 interface Told {

@@ -9,7 +9,8 @@ import type { Bench } from '../suite.ts'
 import { BareUsearch } from './bare-usearch.ts'
 import { QuarryVectors } from './quarry-vectors.ts'
 import { comparePeer } from './compared-peer.ts'
-import { httpVectors, searchesWhileBuilding, type HttpOptions } from './http-vectors.ts'
+import { searchesWhileBuilding } from './building-vectors.ts'
+import { httpVectors, type HttpOptions } from './http-vectors.ts'
 import { builtPeers } from './peers.ts'
 import {
   LIMIT,

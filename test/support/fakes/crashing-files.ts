@@ -68,6 +68,20 @@ export class CrashingFiles {
     }
   }
 
+  /** As `run`, of what also waits. Nothing else in the process may use files meanwhile. */
+  async runAsync(action: () => Promise<void>): Promise<void> {
+    Object.assign(fs, this.#functions())
+    syncBuiltinESMExports()
+    try {
+      await action()
+    } catch (error) {
+      if (!(error instanceof PowerFailure)) throw error
+    } finally {
+      Object.assign(fs, CHANGED)
+      syncBuiltinESMExports()
+    }
+  }
+
   /** Leaves on the disk what a power failure now would leave. */
   settle(survival: Survival, random: Random): void {
     if (survival === 'everything') return

@@ -48,6 +48,7 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'this.#send(this.#isBuilding ? 0 : upTo, changes)',
     instead: 'this.#send(upTo, changes)',
     kinds: ['kill_while_building'],
+    seed: 244,
   },
   'a batch that counts as one entry more': {
     file: 'shard/following/index-follower.ts',
@@ -72,6 +73,7 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'if (bytes.length !== words * 4 + 4 || readUint32(bytes, words * 4) !== sum) {',
     instead: 'if (bytes.length !== words * 4 + 4 || sum < 0) {',
     kinds: ['kill_and_flip'],
+    seed: 56,
   },
   'an end of a worker that nobody hears of': {
     file: 'index/host/index-worker-thread.ts',

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -144,11 +144,29 @@ describe('a thread that makes graphs', () => {
     expect(readdirSync(path.join(root, 'index'))).to.include('2.graph')
   })
 
+  if (process.platform === 'linux') {
+    it('has the lowest priority, which is its own alone', async () => {
+      const before = niceOf(String(process.pid))
+      await outcomeOf(new BuilderThreads().begin(jobOf('low'), () => undefined))
+
+      const nices = readdirSync('/proc/self/task').map(niceOf)
+
+      expect(nices).to.include(19)
+      expect(niceOf(String(process.pid))).to.equal(before)
+    })
+  }
+
   const query = new Float32Array(SETTINGS.dimension)
   const documentOf = (n: number) => {
     return putVectors({ key: `k${n}`, ordinal: n, rows: [{ vector: vectors[n % ROWS] ?? query }] })
   }
 })
+
+/** The 19th field of its line, counted behind the name, which may have blanks. */
+function niceOf(thread: string): number {
+  const line = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8')
+  return Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[16])
+}
 
 const LIMITS = {
   ...defaultVectorIndexLimits,
