@@ -82,6 +82,19 @@ describe('quarry query', () => {
     expect(both.stdout).to.match(/\n2 hits in/)
   })
 
+  it('turns pages of merged hits within the window of --window', async () => {
+    const args = ['query', 'places', '--like', 'bay', '--limit', '1']
+
+    const first = await runCommand([...args, '--window', '2'], api)
+    const cursor = /--cursor '(.+)'/.exec(first.stdout)?.[1] ?? ''
+    const second = await runCommand([...args, '--cursor', cursor], api)
+    const offset = await runCommand([...args, '--offset', '1', '--window', '2'], api)
+
+    expect(first.stdout).to.match(/ cape /)
+    expect(second.stdout).to.match(/ dune /)
+    expect(offset.stdout).to.match(/ dune /)
+  })
+
   it('prints the unchanged answer with --json', async () => {
     const { stdout } = await runCommand(['query', 'books', '--limit', '0', '--json'], api)
 
