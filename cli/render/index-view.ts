@@ -61,9 +61,9 @@ function settingText(value: unknown): string {
 /** In one sentence, what a person waits for. */
 function stateOf(status: unknown): string {
   const enrichment = memberOf(status, 'enrichment')
-  const problems = [textOf(status, 'error'), textOf(enrichment, 'error')].filter(
-    (text) => text !== '',
-  )
+  // The error of the vectors that the store makes is one of the index, too.
+  const problems = new Set([textOf(status, 'error'), textOf(enrichment, 'error')])
+  problems.delete('')
   const parked = numberOf(enrichment, 'parked')
   const parts = [
     ...progressOf(status, enrichment),

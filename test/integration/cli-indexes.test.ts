@@ -90,7 +90,8 @@ describe('quarry index, of what documents mean', () => {
 
   it('tells how far the vectors are, why there are none, and which documents are parked', async () => {
     const enrichment = { pending: 1200, parked: 1, progress: 0.425, error: 'openai m: status 401' }
-    const status = { total_indexed: 7, disk_usage: 2048, rebuilding: false, error: '', enrichment }
+    const { error } = enrichment
+    const status = { total_indexed: 7, disk_usage: 2048, rebuilding: false, error, enrichment }
     const config = { name: 'meaning', type: 'embeddings', embedder: { provider: 'openai' } }
     const parked_documents = [{ _id: 'book/1', attempts: 1, error: 'title must be a string' }]
     const body = JSON.stringify({ config, status, parked_documents, shard_status: {} })
