@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   inference: async () => (await import('./commands/inference.ts')).addInferenceCommand,
   demo: async () => (await import('./commands/demo.ts')).addDemoCommand,
   table: async () => (await import('./commands/table.ts')).addTableCommand,
+  index: async () => (await import('./commands/indexes.ts')).addIndexCommand,
   load: async () => (await import('./commands/load.ts')).addLoadCommand,
   lookup: async () => (await import('./commands/documents.ts')).addLookupCommand,
   query: async () => (await import('./commands/query.ts')).addQueryCommand,

@@ -37,6 +37,7 @@ interface QueryOptions extends ClientOptions {
   readonly profile?: boolean
   readonly simple?: boolean
   readonly stale?: boolean
+  readonly window?: number
 }
 
 export function addQueryCommand(program: Command, context: CliContext): void {
@@ -58,6 +59,11 @@ export function addQueryCommand(program: Command, context: CliContext): void {
     .option('--meaning <text>', 'find documents that mean this, by the embeddings index of --index')
     .option('--like <key>', 'find documents like this one, by the embeddings index of --index')
     .option('--index <list>', 'search these indexes instead of the built-in one, comma separated')
+    .option(
+      '--window <n>',
+      'merge so many hits of each index; pages end there (default: --limit)',
+      integerOption(1, LIMIT_MAX),
+    )
     .option('--simple', 'QUERY is what a person types: typos, URLs, a word that is only begun')
     .option('--profile', 'show how long each phase took')
     .option(...STALE_OPTION)
@@ -71,6 +77,7 @@ ${examples(
   ['words, with highlights', 'quarry query books "sea chart*" --highlight title'],
   ['only counts', 'quarry query packages --limit 0 --facet license --facet keywords'],
   ['by meaning', 'quarry query packages --meaning "colours in a console" --index meaning'],
+  ['pages of what is near', 'quarry query packages --like express@5.3.0 --window 100'],
   ['by price, descending', "quarry query books 'title:sea' --order-by -price --fields title,price"],
 )}`,
     )
@@ -104,12 +111,13 @@ async function askQuery(table: string, query: string | undefined, options: Query
 /** Absent options are undefined, which JSON leaves out. */
 function buildQueryRequest(query: string | undefined, options: QueryOptions): object {
   const { filter, fields, limit, offset, cursor, orderBy, facet, highlight, index } = options
-  const { meaning, like } = options
+  const { meaning, like, window } = options
   const search = options.simple === true ? { simple: { query } } : { query }
   return {
     full_text_search: query === undefined ? undefined : search,
     semantic_search: meaning,
     similar_to: like === undefined ? undefined : { key: like },
+    merge_config: window === undefined ? undefined : { window_size: window },
     filter_query: filter === undefined ? undefined : parseFilter(filter),
     fields: fields === undefined ? undefined : splitList(fields),
     limit,

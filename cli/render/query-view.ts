@@ -67,9 +67,21 @@ function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
       )
     }
   }
-  if (marked.length > 0) return lines
+  lines.push(...matchedLines(hit, screen))
+  if (lines.length > 1) return lines
   const source = printable(JSON.stringify(memberOf(hit, '_source') ?? {}))
   return [...lines, INDENT + cutText(source, Math.max(20, edgeOf(screen) - INDENT.length))]
+}
+
+/** The part of a long text that an index of vectors found, where it keeps the texts of parts. */
+function matchedLines(hit: unknown, screen: Output): string[] {
+  const matched = memberOf(hit, '_matched')
+  const text = memberOf(matched, 'text')
+  if (typeof text !== 'string') return []
+  const index = printable(String(memberOf(matched, 'index')))
+  const columns = Math.max(20, edgeOf(screen) - INDENT.length - index.length - 2)
+  const shown = cutText(printable(text.replaceAll(/\s+/g, ' ').trim()), columns)
+  return [`${INDENT}${paint(screen, 'cyan', index)}  ${shown}`]
 }
 
 /** Scores of merged ranks are some hundredths, and differ in the digits behind. */

@@ -288,6 +288,8 @@ describe('quarry client commands', () => {
     ['query', '--help'],
     ['table', 'create', '--help'],
     ['table', 'drop', '--help'],
+    ['index', 'create', '--help'],
+    ['index', 'get', '--help'],
   ]) {
     it(`"quarry ${args.join(' ')}" explains within 80 columns`, async () => {
       const run = await runCommand(args, { url: service.url, isTty: true, columns: 80 })

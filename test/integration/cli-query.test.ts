@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { startApi } from '../contract/api-harness.ts'
 import type { Api } from '../contract/api-harness.ts'
+import { ServiceDouble } from './cli-service-double.ts'
 import { runCommand } from './cli-session.ts'
 
 describe('quarry query', () => {
@@ -80,6 +81,45 @@ describe('quarry query', () => {
     )
     expect(both.stdout).to.match(/^ 0\.0325 {2}dune {2}full_text \d\.\d\d · near 9\.0000\n/)
     expect(both.stdout).to.match(/\n2 hits in/)
+  })
+
+  it('turns pages of merged hits within the window of --window', async () => {
+    const args = ['query', 'places', '--like', 'bay', '--limit', '1']
+
+    const first = await runCommand([...args, '--window', '2'], api)
+    const cursor = /--cursor '(.+)'/.exec(first.stdout)?.[1] ?? ''
+    const second = await runCommand([...args, '--cursor', cursor], api)
+    const offset = await runCommand([...args, '--offset', '1', '--window', '2'], api)
+
+    expect(first.stdout).to.match(/ cape /)
+    expect(second.stdout).to.match(/ dune /)
+    expect(offset.stdout).to.match(/ dune /)
+  })
+
+  it('shows the part of a long text that was found', async () => {
+    const matched = {
+      index: 'parts',
+      chunk: 3,
+      start: 90,
+      end: 130,
+      text: 'high\n  water at noon ',
+    }
+    const hit = {
+      _id: 'a',
+      _score: 0.0164,
+      _index_scores: { parts: 0.5 },
+      _matched: matched,
+      _source: {},
+    }
+    const responses = [{ status: 200, took: 1, hits: { total: 1, max_score: 1, hits: [hit] } }]
+    await using service = await ServiceDouble.open()
+    service.intervene = () => ({ status: 200, body: JSON.stringify({ responses }) })
+
+    const { stdout } = await runCommand(['query', 'notes', '--meaning', 'tide'], service)
+
+    expect(stdout).to.match(
+      /^ 0\.0164 {2}a {2}parts 0\.5000\n {4}parts {2}high water at noon\n1 hit/,
+    )
   })
 
   it('prints the unchanged answer with --json', async () => {

@@ -122,6 +122,15 @@ export function describeMergedCursors(place: StorePlace): void {
       expect(next.warnings?.join(' ')).to.include('the pages end with the windows of 12 hits')
     })
 
+    it('keep a window that only the first page names', async () => {
+      const query = { embeddings: { near: [0, 0] }, limit: 3 }
+      const first = await ask({ ...query, merge_config: { window_size: 6 } })
+
+      const next = await ask({ ...query, search_after: sortOf(first, 2) })
+
+      expect(idsOf(next)).to.have.length(3)
+    })
+
     it('continue behind their document while others are deleted', async () => {
       const query = firstOf('one index of vectors')
       const whole = idsOf(await ask({ ...query, limit: WINDOW }))

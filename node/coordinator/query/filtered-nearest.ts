@@ -25,6 +25,8 @@ import { pathsOfFilter } from '../../query/filter/filter-paths.ts'
 import type { QueriedShard } from './queried-table.ts'
 import { conditionsOf, type QueryRun } from './query-run.ts'
 
+/** Documents that are read at once: those of another node take a round trip each. */
+const READ_AT_ONCE = 16
 /** How many more are asked for when too few passed. */
 const GROWTH = 4
 /** Larger documents get a step of their own for the filter. */
@@ -163,11 +165,14 @@ class DocumentFiltering implements NearestFilter {
     limit: number,
   ): Promise<readonly NearestHit[]> {
     const passed: NearestHit[] = []
-    for (const hit of hits) {
-      if (await this.#passes(shard, Buffer.from(hit.key))) passed.push(hit)
-      if (passed.length === limit) break
+    for (let at = 0; at < hits.length && passed.length < limit; at += READ_AT_ONCE) {
+      const some = hits.slice(at, at + READ_AT_ONCE)
+      const verdicts = await Promise.all(
+        some.map(({ key }) => this.#passes(shard, Buffer.from(key))),
+      )
+      passed.push(...some.filter((_, i) => verdicts[i] === true))
     }
-    return passed
+    return passed.slice(0, limit)
   }
 
   async #passes(shard: QueriedShard, key: Buffer): Promise<boolean> {

@@ -109,7 +109,8 @@ export class NearestSearcher {
     }
     const embed = models.embedQuery.bind(models, { table, index, text, template })
     const hasWords = this.#run.request.merge?.strategy === 'failover'
-    const vector = await (hasWords ? this.#run.inHalfTheTime(embed) : embed(this.#run.signal))
+    const asked = hasWords ? this.#run.inHalfTheTime(embed) : embed(this.#run.signal)
+    const vector = await this.#run.deadline.whileWaiting(silent(index), asked)
     return { kind: 'dense', vector }
   }
 
@@ -127,6 +128,13 @@ export class NearestSearcher {
         JSON.stringify(key.toString().slice(0, 128)),
     )
   }
+}
+
+function silent(index: string): string {
+  return (
+    `the model of index "${index}" had not answered; give the query a longer timeout, or the strategy failover, which ` +
+    'looks for words instead'
+  )
 }
 
 function compareNearest(a: NearestHit, b: NearestHit): number {

@@ -12,6 +12,7 @@ export class QueryDeadline implements Disposable {
   readonly #timeoutMs: number
   readonly #end = new AbortController()
   readonly #done = new AbortController()
+  readonly #waits = new Set<string>()
 
   constructor(clock: Clock, timeoutMs: number, client: AbortSignal) {
     this.#timeoutMs = timeoutMs
@@ -27,10 +28,21 @@ export class QueryDeadline implements Disposable {
     )
   }
 
+  /** `what` is what the client is told if the time is up meanwhile: that something had not answered, and what to do. */
+  async whileWaiting<Value>(what: string, answer: Promise<Value>): Promise<Value> {
+    this.#waits.add(what)
+    try {
+      return await answer
+    } finally {
+      if (!this.signal.aborted) this.#waits.delete(what)
+    }
+  }
+
   /** A shard may notice first that the time is up, and knows nothing of what the client asked for. */
   explain(error: unknown): unknown {
     const isLate = isServiceError(error) && error.code === 'DEADLINE_EXCEEDED'
-    return isLate ? timeIsUp(this.#timeoutMs) : error
+    const [wait] = this.#waits
+    return isLate ? timeIsUp(this.#timeoutMs, wait) : error
   }
 
   [Symbol.dispose](): void {
@@ -38,9 +50,7 @@ export class QueryDeadline implements Disposable {
   }
 }
 
-function timeIsUp(timeoutMs: number): ServiceError {
-  return new ServiceError(
-    'DEADLINE_EXCEEDED',
-    `the query took longer than ${timeoutMs} ms; narrow it down or give it a longer timeout`,
-  )
+function timeIsUp(timeoutMs: number, wait?: string): ServiceError {
+  const why = wait === undefined ? '; narrow it down or give it a longer timeout' : `: ${wait}`
+  return new ServiceError('DEADLINE_EXCEEDED', `the query took longer than ${timeoutMs} ms${why}`)
 }

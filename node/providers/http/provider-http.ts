@@ -205,7 +205,7 @@ async function answerOf(request: ClientRequest): Promise<IncomingMessage> {
 }
 
 const REASON_BY_CODE: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'nothing listens there'],
+  ['ECONNREFUSED', 'nothing listens there; start that server, or set its url'],
   ['ECONNRESET', 'the connection broke'],
   ['EPIPE', 'the connection broke'],
   ['ETIMEDOUT', 'the host cannot be reached'],

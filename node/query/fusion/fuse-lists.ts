@@ -127,7 +127,8 @@ function buildShares(
   const range = best - worst
   // A flat list has no worse and no better hits. So has one whose values are beyond all scales.
   if (range <= 0 || !Number.isFinite(range)) return () => weight
-  return (value) => (weight * (sign * value - worst)) / range
+  // Divided first, so that the best hit of every list gets its weight exactly, and such hits are equals.
+  return (value) => weight * ((sign * value - worst) / range)
 }
 
 /** FU2. */

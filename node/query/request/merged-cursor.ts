@@ -12,6 +12,7 @@ import { createHash } from 'node:crypto'
 import type { Sliced } from '../../../lib/sliced.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { QUERY_LIMIT_MAX, refuse } from '../query-limits.ts'
+import { MERGE_DEFAULTS } from './merge-request.ts'
 import type { QueryRequest } from './query-request.ts'
 
 /** The list of one query. */
@@ -79,7 +80,7 @@ export function* queryDigest(table: string, request: QueryRequest): Sliced<strin
   const { indexes, fullText, filter, exclusion, vectors, merge, reranker, keyPrefix, pruner } =
     request
   const hash = createHash('sha256')
-  const { windowSize: _, ...merging } = merge ?? { windowSize: undefined }
+  const { windowSize: _, ...merging } = merge ?? MERGE_DEFAULTS
   const parts = [table, indexes, fullText, filter, exclusion, merging, reranker, keyPrefix, pruner]
   for (const part of [...parts, ...Object.entries(vectors ?? {})]) {
     hash.update(JSON.stringify([part], plainly))

@@ -1,5 +1,6 @@
 // Writes, transactions and deletions over a few shards, and what may be found of them after a power
-// failure at any moment: of each operation all or nothing, and all of what was acknowledged.
+// failure at any moment: of each operation all or nothing, and all of what was acknowledged. Each document has
+// its vector, which is part of the same.
 
 import { expect } from 'chai'
 import { ManualClock } from '../../../lib/clock.ts'
@@ -9,10 +10,12 @@ import { jsonOf } from '../../../node/shard/format/document-record.ts'
 import type { WriteOp } from '../../../node/shard/command/command.ts'
 import { keyspaceRange } from '../../../node/shard/format/keyspace.ts'
 import type { Random } from '../../../lib/random.ts'
+import { vectorIn, vectorWrite } from '../artifacts.ts'
 import { fieldOf } from '../servers/swarm-harness.ts'
 import { deleteOp, putOp, type ShardWorld } from '../worlds/shard-world.ts'
 
 export const SHARD_NAMES = ['a', 'b', 'c']
+const INDEX = '0123456789abcdef'
 const KEYS = 12
 const OVERLAP = 4
 
@@ -82,7 +85,8 @@ export class PowerCutLoad {
     if (value === undefined) return deleteOp(key)
     // Now and then a document of many sectors.
     const length = this.#random() < 0.1 ? 5000 : 10
-    return putOp(key, { value, filler: 'x'.repeat(length) })
+    const op = putOp(key, { value, filler: 'x'.repeat(length) })
+    return op.kind === 'put' ? { ...op, artifacts: [vectorWrite(INDEX, value, 1)] } : op
   }
 
   /** One to three documents of different shards that no operation is busy with. */
@@ -101,9 +105,15 @@ export async function checkAfterPowerCut(world: ShardWorld, expected: Expected):
   const found = new Map<Place, Value>()
   for (const shard of SHARD_NAMES) {
     for (let key = 0; key < KEYS; key++) {
-      const record = await world.shard(shard).read(Buffer.from(`k${key}`))
+      const bytes = Buffer.from(`k${key}`)
+      const record = await world.shard(shard).read(bytes)
       const document = record && fieldOf(parseExact(jsonOf(record)), 'value')
       const value = fieldOf(document, 'value')
+      const [[artifact] = []] = await world
+        .shard(shard)
+        .artifacts({ keys: [bytes], indexes: [INDEX] })
+      const vector = value === undefined ? undefined : [Number(value), 1]
+      expect(vectorIn(artifact), `the vector of ${shard}/k${key}`).to.deep.equal(vector)
       found.set(`${shard}/k${key}`, value === undefined ? undefined : Number(value))
     }
   }

@@ -1429,7 +1429,7 @@ export interface components {
              * @description Adds `_highlight` to hits: of every field, up to three fragments of about 150 characters
              *     with the words that were found between `pre` and `post`. The text is not escaped. Words
              *     are looked for in the first 100000 characters and 10000 texts of a document's fields; tags
-             *     and entities of HTML stay whole.
+             *     and entities of HTML stay whole. A search for vectors alone finds no words to mark.
              */
             readonly highlight?: {
                 /** @description Default are the fields that the query looks into. */

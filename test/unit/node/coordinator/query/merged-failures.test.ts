@@ -122,7 +122,11 @@ describe('a merged query where something fails', () => {
     const asked = errorOf(() => queryTable(parts, table, { request, signal }))
     slow.advance(5_000)
 
-    expect(await asked).to.have.property('code', 'DEADLINE_EXCEEDED')
+    const error = await asked
+    expect(error).to.have.property('code', 'DEADLINE_EXCEEDED')
+    expect(String(error)).to.include(
+      'the query took longer than 5000 ms: the model of index "mean" had not answered',
+    )
   })
 })
 

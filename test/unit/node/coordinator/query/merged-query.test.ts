@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { QueriedShard } from '../../../../../node/coordinator/query/queried-table.ts'
 import type { QueryModels } from '../../../../../node/coordinator/query/query-models.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { VectorShard, type FakeDocuments } from '../../../../support/fakes/vector-shard.ts'
@@ -110,6 +112,33 @@ describe('a query for vectors', () => {
     expect(idsOf(none)).to.deep.equal([])
     expect(idsOf(prefixed)).to.deep.equal(['a490', 'a491'])
     expect(found).to.not.have.property('warnings')
+  })
+
+  it('reads several documents of another node at once where it filters by them', async () => {
+    const many: FakeDocuments = Object.fromEntries(
+      Array.from({ length: 100 }, (_, i) => [
+        `a${i}`,
+        { json: { n: i }, vectors: { vec: [i, 0] } },
+      ]),
+    )
+    const inner = new VectorShard(many)
+    const far = { now: 0, most: 0 }
+    const shard: QueriedShard = {
+      search: inner.search,
+      read: async (key) => {
+        far.now += 1
+        far.most = Math.max(far.most, far.now)
+        await nextTurn()
+        far.now -= 1
+        return inner.read(key)
+      },
+    }
+    const body = { embeddings: NEAR_ORIGIN, limit: 3, filter_query: { min: 40, field: 'n' } }
+
+    const found = await ask(body, { shards: [shard], table: { textIndexes: [] } })
+
+    expect(idsOf(found)).to.deep.equal(['a40', 'a41', 'a42'])
+    expect(far.most).to.be.within(2, 16)
   })
 
   it('finds what is like another document, by its stored vectors, without that one', async () => {

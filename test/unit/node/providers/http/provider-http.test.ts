@@ -173,7 +173,9 @@ describe('the HTTP client of providers', () => {
     const closed = await failed(client.ask(lost))
     server = await listen('127.0.0.1', () => undefined)
 
-    expect(closed.message).to.equal('nothing listens there (ECONNREFUSED)')
+    expect(closed.message).to.equal(
+      'nothing listens there; start that server, or set its url (ECONNREFUSED)',
+    )
   })
 
   it('trusts no certificate of an unknown authority', async () => {

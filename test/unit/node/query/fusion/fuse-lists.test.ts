@@ -240,6 +240,36 @@ describe('fuseLists', () => {
     }
   }
 
+  it('gives the best hits of two lists of one weight the same score with rsf, so that the key decides', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        fc.double({ min: 2, max: 9, noNaN: true }),
+        (near, far) => {
+          const distances: Pairs = [
+            ['b', near],
+            ['x', far],
+          ]
+          const words: Pairs = [
+            ['a', 7.3],
+            ['y', 0.1],
+          ]
+          const lists = [
+            listOf('score', words, { weight: 3 }),
+            listOf('distance', distances, { weight: 3 }),
+          ]
+
+          const [first, second] = fused(lists, { strategy: 'rsf' })
+
+          expect([first, second]).to.deep.equal([
+            ['a', 3],
+            ['b', 3],
+          ])
+        },
+      ),
+    )
+  })
+
   it('tells the raw value of each index', () => {
     const [first] = runAtOnce(fuseLists(BOTH, OPTIONS))
 
