@@ -92,15 +92,17 @@ export class ShardEnricher implements IndexEnricher {
   async status(parkedMax: number): Promise<EnrichmentStatus> {
     const round = this.#round
     const { refused, unreachable } = await this.#parked.counts()
+    const parkedDocuments = await this.#parked.list(parkedMax)
     return {
       pending: this.pending,
       enriched: this.enriched,
-      parked: refused + unreachable,
+      // Counts may be older than what is listed.
+      parked: Math.max(refused + unreachable, parkedDocuments.length),
       retrying: round?.retrying ?? 0,
       error: this.error,
       progress: (await round?.walked()) ?? 0,
       rebuilding: round === undefined || round.progress.spans.length > 0,
-      parkedDocuments: await this.#parked.list(parkedMax),
+      parkedDocuments,
     }
   }
 

@@ -5,9 +5,12 @@
 //                                              ▼
 //             one row for all, or, with a chunker, a row for each chunk and for each image
 
+import type { Clock } from '../../../lib/clock.ts'
+import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { ManagedIndexSettings } from '../../embedding/settings.ts'
-import type { Media } from '../../media/open-media.ts'
+import type { MediaBudget } from '../../media/media-budget.ts'
+import type { MediaResolver } from '../../media/media-resolver.ts'
 import {
   parseChunkerConfig,
   parseGeneratorConfig,
@@ -23,10 +26,17 @@ import { resolveParts } from './resolve-parts.ts'
 import { checkSize, placeParts, rowsOfChunks, wholeRow, type PlacedParts } from './source-rows.ts'
 import { needsSummary, summarize } from './summarize.ts'
 
+/** For all files of a source together: sources that are prepared with it wait for the slowest. */
+const FILES_MS_MAX = 120_000
+
 /** What a preparer is built from. The embedder decides whether images are embedded as they are. */
 export interface PreparerParts {
+  readonly clock: Clock
   readonly providers: Pick<Providers, 'generators' | 'chunkers'>
-  readonly media: Pick<Media, 'resolver' | 'budget'>
+  readonly media: {
+    readonly resolver: Pick<MediaResolver, 'resolve'>
+    readonly budget: MediaBudget
+  }
   readonly embedder: Pick<Embedder, 'name' | 'acceptsImages'>
 }
 
@@ -81,10 +91,12 @@ class ModelPreparer implements SourcePreparer {
   async prepare({ parts }: Source, options: MakeOptions): Promise<PreparedSource> {
     this.#closing.signal.throwIfAborted()
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
+    const late = parts.some(({ kind }) => kind === 'media') ? new AbortController() : undefined
     const { budget, resolver } = this.#with.media
-    const holding = budget.hold(signal)
+    const holding = budget.hold(late ? AbortSignal.any([signal, late.signal]) : signal)
     try {
-      const resolved = await resolveParts(parts, resolver, holding)
+      const resolving = resolveParts(parts, resolver, holding)
+      const resolved = await (late === undefined ? resolving : this.#inTime(resolving, late))
       const prepared = await this.#prepareResolved(resolved, signal)
       checkSize(prepared, this.#with.preparation.dimension)
       return { ...prepared, held: holding }
@@ -99,6 +111,15 @@ class ModelPreparer implements SourcePreparer {
     this.#closing.abort(unavailable('the preparer of the index is closed'))
     await this.#with.summarizer?.giveBack()
     await this.#with.chunker?.giveBack()
+  }
+
+  #inTime<Value>(work: Promise<Value>, late: AbortController): Promise<Value> {
+    const message = `the files that it names take more than ${FILES_MS_MAX} ms`
+    return prodWhenLate(work, {
+      clock: this.#with.clock,
+      ms: FILES_MS_MAX,
+      onLate: () => late.abort(new ServiceError('UNAVAILABLE', message)),
+    })
   }
 
   async #prepareResolved(
