@@ -22,7 +22,7 @@ import type { LedShard } from '../shard/led-shard.ts'
 import { Ending } from './ending.ts'
 import type { EnrichmentRoom } from './enrichment-room.ts'
 import { EnrichmentRound, type LogLimits, type RoundEnd } from './enrichment-round.ts'
-import type { ModelLine } from './model-line.ts'
+import type { Missing, ModelLine } from './model-line.ts'
 import { ParkedDocuments } from './parked-documents.ts'
 import type { Trouble, TroubleKind } from './provider-trouble.ts'
 
@@ -85,8 +85,9 @@ export class ShardEnricher implements IndexEnricher {
   }
 
   get error(): string | undefined {
-    const { trouble } = this.#line ?? {}
-    return this.#error ?? (trouble && showTrouble(trouble)) ?? this.#round?.error
+    const { trouble, missing } = this.#line ?? {}
+    const shown = (trouble && showTrouble(trouble)) ?? (missing && showMissing(missing))
+    return this.#error ?? shown ?? this.#round?.error
   }
 
   async status(parkedMax: number): Promise<EnrichmentStatus> {
@@ -222,4 +223,9 @@ const SHOWN: Readonly<Record<TroubleKind, string>> = {
 
 function showTrouble({ kind, sinceMs, message }: Trouble): string {
   return `${SHOWN[kind]} ${new Date(sinceMs).toISOString()}: ${message}`
+}
+
+function showMissing({ sinceMs, message }: Missing): string {
+  const since = new Date(sinceMs).toISOString()
+  return `documents with files wait since ${since} for their summarizer: ${message}`
 }

@@ -21,10 +21,11 @@ import { unavailable } from '../../providers/contract/provider-error.ts'
 import type { LentModel } from '../../providers/pool/model-pool.ts'
 import type { Providers } from '../../providers/providers.ts'
 import type { MakeOptions, PreparedSource, Source, SourcePreparer } from './source-preparer.ts'
+import { AwayError } from './away-error.ts'
 import { chunkText } from './chunk-text.ts'
 import { resolveParts } from './resolve-parts.ts'
 import { checkSize, placeParts, rowsOfChunks, wholeRow, type PlacedParts } from './source-rows.ts'
-import { needsSummary, summarize } from './summarize.ts'
+import { needsSummary, Summarizer } from './summarize.ts'
 
 /** For all files of a source together: sources that are prepared with it wait for the slowest. */
 const FILES_MS_MAX = 120_000
@@ -83,9 +84,12 @@ interface Opened extends Omit<PreparerParts, 'providers'> {
 class ModelPreparer implements SourcePreparer {
   readonly #with: Opened
   readonly #closing = new AbortController()
+  readonly #summarizer: Summarizer | undefined
 
   constructor(opened: Opened) {
+    const { summarizer, clock } = opened
     this.#with = opened
+    this.#summarizer = summarizer && new Summarizer(summarizer.model, clock)
   }
 
   async prepare({ parts }: Source, options: MakeOptions): Promise<PreparedSource> {
@@ -118,7 +122,7 @@ class ModelPreparer implements SourcePreparer {
     return prodWhenLate(work, {
       clock: this.#with.clock,
       ms: FILES_MS_MAX,
-      onLate: () => late.abort(new ServiceError('UNAVAILABLE', message)),
+      onLate: () => late.abort(new AwayError('file', message)),
     })
   }
 
@@ -126,13 +130,12 @@ class ModelPreparer implements SourcePreparer {
     parts: readonly PromptPart[],
     signal: AbortSignal,
   ): Promise<PreparedSource> {
-    const { summarizer } = this.#with
-    if (summarizer === undefined || !needsSummary(parts)) {
+    if (this.#summarizer === undefined || !needsSummary(parts)) {
       const placed = placeParts(parts)
       this.#checkImages(placed)
       return this.#cut(placed, signal)
     }
-    const summary = await summarize(summarizer.model, parts, signal)
+    const summary = await this.#summarizer.describe(parts, signal)
     const { rows, texts } = await this.#cut({ text: summary, images: [] }, signal)
     return { rows, texts: { ...texts, summary } }
   }

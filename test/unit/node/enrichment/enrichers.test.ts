@@ -168,6 +168,26 @@ describe('the enricher of a shard', () => {
     expect(await world.artifacts()).to.deep.equal({ far: 'made' })
   })
 
+  it('waits for a summarizer however long that takes, says so, and goes on with others', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.isFileAway = true
+    world.model.awayPart = 'summarizer'
+    await world.write({ far: `a ${FILE_MARK}`, near: 'fine' })
+    await world.until(async () => (await world.status()).parked === 1)
+    expect(await world.artifacts()).to.deep.equal({ far: 'parked', near: 'made' })
+    expect((await world.status()).error).to.match(
+      /^documents with files wait since 20.* for their summarizer: fake/,
+    )
+
+    for (let round = 1; round <= 600; round++) await minute(world)
+    expect(world.model.missed).to.be.within(20, 60)
+
+    world.model.isFileAway = false
+    for (let round = 1; round <= 16; round++) await minute(world)
+    expect(await world.artifacts()).to.deep.equal({ far: 'made', near: 'made' })
+    expect(await world.status()).to.include({ error: undefined })
+  })
+
   it('does not count a document as parked that a write has given its vector', async () => {
     await using world = await EnrichedWorld.open()
     world.model.fault = 'unavailable'
