@@ -244,7 +244,7 @@ function isTriedAgain(read: Read, retry: Retry | undefined): boolean {
   return retry.kind === 'round' && isDueIn(retry.number, attempts)
 }
 
-/** Of a parked artifact; else 0. */
+/** The attempts of a parked artifact; else 0. */
 function attemptsBefore({ before, stored }: Read): number {
   if (before?.kind !== 'parked' || stored === undefined) return 0
   const artifact = decodeArtifact(stored)

@@ -168,7 +168,7 @@ describe('the enricher of a shard', () => {
     expect(await world.artifacts()).to.deep.equal({ far: 'made' })
   })
 
-  it('waits for a summarizer however long that takes, says so, and goes on with others', async () => {
+  it('waits for a summarizer however long that takes, says so, and enriches what needs none', async () => {
     await using world = await EnrichedWorld.open()
     world.model.isFileAway = true
     world.model.awayPart = 'summarizer'
