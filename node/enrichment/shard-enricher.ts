@@ -84,6 +84,11 @@ export class ShardEnricher implements IndexEnricher {
     return this.#parked.lastCount
   }
 
+  get documentsWalked(): number {
+    const round = this.#round
+    return round === undefined || round.progress.spans.length === 0 ? 0 : round.documentsWalked
+  }
+
   get error(): string | undefined {
     const { trouble, missing } = this.#line ?? {}
     const shown = (trouble && showTrouble(trouble)) ?? (missing && showMissing(missing))

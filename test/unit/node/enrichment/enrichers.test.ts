@@ -11,9 +11,9 @@ async function minute(world: EnrichedWorld): Promise<void> {
   for (let step = 0; step < 4; step++) await world.step(10)
 }
 
-const textsOf = (count: number, prefix = 'text'): Readonly<Record<string, string>> =>
+const textsOf = (count: number, prefix = 'text', from = 0): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    countTo(count).map((n) => [`k${String(n).padStart(5, '0')}`, `${prefix} ${n}`]),
+    countTo(count).map((n) => [`k${String(from + n).padStart(5, '0')}`, `${prefix} ${n}`]),
   )
 
 describe('the enricher of a shard', () => {
@@ -52,6 +52,25 @@ describe('the enricher of a shard', () => {
 
     expect(world.model.embedded.size).to.equal(700)
     await world.until(async () => !(await world.status()).rebuilding)
+  })
+
+  it('tells how many documents of the table a walk has done', async () => {
+    await using world = await EnrichedWorld.open({ limits: { entries: 5, bytes: Infinity } })
+    world.model.callMs = 12_000
+    for (let part = 0; part < 10; part++) await world.write(textsOf(150, `${part}`, part * 150))
+    await world.until(async () => (await world.status()).rebuilding)
+    world.model.callMs = 1_000
+    const walked = (): number => world.shard.led.enrichers.get(ENRICHED.id)?.documentsWalked ?? 0
+    const counts = new Set<number>()
+
+    await world.until(async () => {
+      counts.add(walked())
+      return !(await world.status()).rebuilding
+    })
+
+    expect([...counts].filter((count) => count > 0 && count < 1500)).to.have.length.above(1)
+    expect(walked()).to.equal(0)
+    expect(world.model.embedded.size).to.equal(1500)
   })
 
   it('embeds a changed text again, and nothing for a change of something else', async () => {
