@@ -28,7 +28,7 @@ import type { KeyTask, Retry } from './key-tasks.ts'
 import type { ParkedDocuments } from './parked-documents.ts'
 import type { ModelLine } from './model-line.ts'
 import type { LineAnswer } from './order-queue.ts'
-import { ATTEMPTS_MAX, isDueIn, NO_TRIES, type Tries } from './tries.ts'
+import { ATTEMPTS_MAX, isDueIn, MODEL_ATTEMPTS_MAX, NO_TRIES, type Tries } from './tries.ts'
 
 /** No row has it: it only keeps the artifact of a document without text well-formed. */
 const DIMENSION_OF_NOTHING = 1
@@ -230,12 +230,13 @@ function counted(answer: CountedAnswer | AwayAnswer, read: Read, hash: Buffer): 
   if (answer.kind !== 'away') return answer
   const { sourceHash } = read.before ?? {}
   const isSame = sourceHash !== undefined && hash.equals(sourceHash)
-  const attempts = (isSame ? attemptsBefore(read) : 0) + 1
+  const next = (isSame ? attemptsBefore(read) : 0) + 1
+  const attempts = answer.part === 'file' ? next : Math.min(next, MODEL_ATTEMPTS_MAX)
   const kind = attempts < ATTEMPTS_MAX ? 'unreachable' : 'refused'
   return { kind, attempts, message: answer.message }
 }
 
-/** Fewer attempts than the most: a file was not there, and nobody tells when it is. */
+/** Fewer attempts than the most: a file or a summarizer was not there, and nobody tells when it is. */
 function isTriedAgain(read: Read, retry: Retry | undefined): boolean {
   const attempts = attemptsBefore(read)
   if (retry === undefined || attempts === 0) return false

@@ -110,6 +110,11 @@ export class EnrichmentRound {
     return this.#writer.error ?? this.#tasks.error
   }
 
+  /** Documents that the walk has done. */
+  get documentsWalked(): number {
+    return this.#walk.documents
+  }
+
   /** From 0 to 1. */
   walked(): Promise<number> {
     return this.#walk.progress()

@@ -6,6 +6,7 @@
 //               SourcePreparer: media, summary, chunks ──► rows ──► embedder ──► artifact
 
 import type { DenseArtifact } from '../embedding/artifact.ts'
+import type { AwayPart } from './prepare/away-error.ts'
 import type { MakeOptions, Source } from './prepare/source-preparer.ts'
 
 export type { MakeOptions, Source, SourcePart } from './prepare/source-preparer.ts'
@@ -22,8 +23,8 @@ export type Made =
   | { readonly kind: 'made'; readonly artifact: DenseArtifact }
   /** The source itself is at fault: the same source fails again. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** A file that the source names cannot be read now: the same source may succeed later. */
-  | { readonly kind: 'away'; readonly message: string }
+  /** What the source needs besides the embedder does not answer now: the same source may succeed later. */
+  | { readonly kind: 'away'; readonly part: AwayPart; readonly message: string }
 
 /**
  * One managed index on this node: its settings, its models, what it reads of documents.

@@ -38,6 +38,13 @@ export interface ModelLineOptions {
   readonly log: Log
 }
 
+/** What sources with files wait for. */
+export interface Missing {
+  readonly message: string
+  /** Wall-clock time. */
+  readonly sinceMs: number
+}
+
 interface Call {
   readonly orders: readonly QueuedOrder[]
   /** Whether it is the one that tries after a pause. */
@@ -59,6 +66,7 @@ export class ModelLine {
   /** In trouble: whether its pause is over. */
   #mayTry = false
   #answers = 0
+  #missing: Missing | undefined
 
   constructor(options: ModelLineOptions) {
     const { enrichment, clock, random } = options
@@ -74,6 +82,11 @@ export class ModelLine {
 
   get trouble(): Trouble | undefined {
     return this.#trouble.current
+  }
+
+  /** The summarizer, since it gave no good answer, and until it gives one. */
+  get missing(): Missing | undefined {
+    return this.#missing
   }
 
   /** Calls `listener` when the models answer after trouble. Returns its removal. */
@@ -168,6 +181,7 @@ export class ModelLine {
       )
       assert(made.length === orders.length, 'a model answers for each source')
       this.#succeeded(isAttempt)
+      this.#noteMissing(made)
       for (const [i, order] of orders.entries()) {
         order.answer(answerOf(must(made[i], 'an answer for each'), order))
       }
@@ -218,6 +232,19 @@ export class ModelLine {
     return { kind, attempts: tries.attempts, message }
   }
 
+  #noteMissing(made: readonly Made[]): void {
+    for (const one of made) {
+      if (hasSummary(one)) this.#missing = undefined
+      if (one.kind !== 'away' || one.part !== 'summarizer' || this.#missing) continue
+      this.#missing = { message: one.message, sinceMs: this.#with.clock.nowMs() }
+      const { log, enrichment } = this.#with
+      log.warn('the summarizer of an index fails', {
+        indexId: enrichment.index,
+        error: one.message,
+      })
+    }
+  }
+
   /** Lets one call try after the pause. */
   #waitOut({ pause }: Trouble): void {
     this.#mayTry = false
@@ -235,6 +262,10 @@ export class ModelLine {
 function answerOf(made: Made, { tries }: QueuedOrder): LineAnswer {
   if (made.kind !== 'refused') return made
   return { kind: 'refused', attempts: tries.attempts + 1, message: made.message }
+}
+
+function hasSummary(made: Made): boolean {
+  return made.kind === 'made' && made.artifact.texts?.summary !== undefined
 }
 
 /** Ends a call for whose results nobody waits any more. Returns what stops looking. */

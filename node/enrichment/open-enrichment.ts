@@ -12,6 +12,7 @@ import type { Providers } from '../providers/providers.ts'
 import type { TemplateCache } from '../template/template-cache.ts'
 import { embedItems, type Embedded } from './embed-items.ts'
 import type { Enrichment, Made, MakeOptions, Source, SourceDocument } from './enrichment.ts'
+import { AwayError } from './prepare/away-error.ts'
 import type { PreparedSource, SourcePreparer } from './prepare/source-preparer.ts'
 import { openPreparer, parsePreparation, type PreparerParts } from './prepare/model-preparer.ts'
 import { enrichmentKey, hashSource } from './source-hash.ts'
@@ -62,7 +63,8 @@ interface Opened {
 }
 
 /** A source that was prepared, or why it could not be. */
-type Prepared = PreparedSource | { readonly failure: Exclude<Made, { readonly kind: 'made' }> }
+type Prepared = PreparedSource | { readonly failure: Failure }
+type Failure = Exclude<Made, { readonly kind: 'made' }>
 
 class IndexEnrichment implements Enrichment {
   readonly index: string
@@ -161,12 +163,14 @@ class IndexEnrichment implements Enrichment {
     try {
       return await this.#with.preparer.prepare(source, options)
     } catch (error) {
-      if (!isServiceError(error)) throw error
+      options.signal.throwIfAborted()
+      if (error instanceof AwayError) {
+        return { failure: { kind: 'away', part: error.part, message: error.message } }
+      }
+      if (!isServiceError(error) || error.code !== 'INVALID_ARGUMENT') throw error
       // A summarizer that refuses its configuration says so as a provider, as the embedder does.
       if (isProviderError(error) && error.failure.kind !== 'refused') throw error
-      if (error.code === 'INVALID_ARGUMENT') return { failure: refusedAs(error.message) }
-      if (error.code !== 'UNAVAILABLE') throw error
-      return { failure: { kind: 'away', message: error.message } }
+      return { failure: refusedAs(error.message) }
     }
   }
 

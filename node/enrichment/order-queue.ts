@@ -3,6 +3,7 @@
 import type { DenseArtifact } from '../embedding/artifact.ts'
 import type { Ending } from './ending.ts'
 import type { Enrichment, Source } from './enrichment.ts'
+import type { AwayPart } from './prepare/away-error.ts'
 import { goesAlone, type Tries } from './tries.ts'
 
 /** What became of one source. */
@@ -10,8 +11,8 @@ export type LineAnswer =
   | { readonly kind: 'made'; readonly artifact: DenseArtifact }
   /** The source is at fault: the same source fails again. */
   | { readonly kind: 'refused'; readonly attempts: number; readonly message: string }
-  /** A file that the source names cannot be read now. */
-  | { readonly kind: 'away'; readonly message: string }
+  /** What the source needs besides the embedder does not answer now. */
+  | { readonly kind: 'away'; readonly part: AwayPart; readonly message: string }
   /** The models were not reached in any attempt. */
   | { readonly kind: 'unreachable'; readonly attempts: number; readonly message: string }
   /** The models are in trouble, and others try. */

@@ -22,7 +22,7 @@ import type { LedShard } from '../shard/led-shard.ts'
 import { Ending } from './ending.ts'
 import type { EnrichmentRoom } from './enrichment-room.ts'
 import { EnrichmentRound, type LogLimits, type RoundEnd } from './enrichment-round.ts'
-import type { ModelLine } from './model-line.ts'
+import type { Missing, ModelLine } from './model-line.ts'
 import { ParkedDocuments } from './parked-documents.ts'
 import type { Trouble, TroubleKind } from './provider-trouble.ts'
 
@@ -84,23 +84,31 @@ export class ShardEnricher implements IndexEnricher {
     return this.#parked.lastCount
   }
 
+  get documentsWalked(): number {
+    const round = this.#round
+    return round === undefined || round.progress.spans.length === 0 ? 0 : round.documentsWalked
+  }
+
   get error(): string | undefined {
-    const { trouble } = this.#line ?? {}
-    return this.#error ?? (trouble && showTrouble(trouble)) ?? this.#round?.error
+    const { trouble, missing } = this.#line ?? {}
+    const shown = (trouble && showTrouble(trouble)) ?? (missing && showMissing(missing))
+    return this.#error ?? shown ?? this.#round?.error
   }
 
   async status(parkedMax: number): Promise<EnrichmentStatus> {
     const round = this.#round
     const { refused, unreachable } = await this.#parked.counts()
+    const parkedDocuments = await this.#parked.list(parkedMax)
     return {
       pending: this.pending,
       enriched: this.enriched,
-      parked: refused + unreachable,
+      // Counts may be older than what is listed.
+      parked: Math.max(refused + unreachable, parkedDocuments.length),
       retrying: round?.retrying ?? 0,
       error: this.error,
       progress: (await round?.walked()) ?? 0,
       rebuilding: round === undefined || round.progress.spans.length > 0,
-      parkedDocuments: await this.#parked.list(parkedMax),
+      parkedDocuments,
     }
   }
 
@@ -220,4 +228,9 @@ const SHOWN: Readonly<Record<TroubleKind, string>> = {
 
 function showTrouble({ kind, sinceMs, message }: Trouble): string {
   return `${SHOWN[kind]} ${new Date(sinceMs).toISOString()}: ${message}`
+}
+
+function showMissing({ sinceMs, message }: Missing): string {
+  const since = new Date(sinceMs).toISOString()
+  return `documents with files wait since ${since} for their summarizer: ${message}`
 }

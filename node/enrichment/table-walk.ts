@@ -23,7 +23,11 @@ export interface TableWalkOptions {
 export class TableWalk {
   readonly #with: TableWalkOptions
   #spans: readonly WalkedSpan[]
-  #work = new OrderedWork<Buffer>()
+  #work = new OrderedWork<WalkMark>()
+  /** Documents of the pages that were begun. */
+  #documents = 0
+  /** Documents of the spans that are done. */
+  #documentsBefore = 0
 
   constructor(options: TableWalkOptions) {
     this.#with = options
@@ -34,7 +38,12 @@ export class TableWalk {
   get left(): readonly WalkedSpan[] {
     const [first, ...rest] = this.#spans
     if (first === undefined) return []
-    return [{ after: this.#work.completed ?? first.after, last: first.last }, ...rest]
+    return [{ after: this.#work.completed?.key ?? first.after, last: first.last }, ...rest]
+  }
+
+  /** Documents that are done, in whole pages. */
+  get documents(): number {
+    return this.#work.completed?.documents ?? this.#documentsBefore
   }
 
   /** Resolves when all is done; rejects at the end. */
@@ -42,6 +51,7 @@ export class TableWalk {
     for (let span = this.#spans[0]; span !== undefined; span = this.#spans[0]) {
       await this.#walk(span)
       await this.#work.idle(this.#with.ending)
+      this.#documentsBefore = this.documents
       this.#spans = this.#spans.slice(1)
       this.#work = new OrderedWork()
     }
@@ -69,7 +79,8 @@ export class TableWalk {
     for (let from = after; ;) {
       const page = await readKeys(store, from, end)
       if (page === undefined) return
-      const unit = this.#work.begin(page.last)
+      this.#documents += page.live.length
+      const unit = this.#work.begin({ key: page.last, documents: this.#documents })
       for (const key of page.live) {
         await tasks.room('walk')
         tasks.take(key, 'walk', unit)
@@ -78,6 +89,12 @@ export class TableWalk {
       from = page.last
     }
   }
+}
+
+/** How far a walk is: its last key, and the documents up to there since it began. */
+interface WalkMark {
+  readonly key: Buffer
+  readonly documents: number
 }
 
 interface KeyPage {

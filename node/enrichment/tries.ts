@@ -4,8 +4,11 @@ import type { TroubleKind } from './provider-trouble.ts'
 
 /** After so many calls that failed as a whole, a document is parked. */
 export const ATTEMPTS_MAX = 10
+/** A model that is away is waited for however long that takes, and no longer than so many attempts are apart. */
+export const MODEL_ATTEMPTS_MAX = 5
+
 /**
- * Whether a document whose file was not there is tried again in this round, of one in a minute: after failed attempts
+ * Whether a document whose file or summarizer was not there is tried again in this round, of one in a minute: after failed attempts
  * in rounds that are further and further apart.
  */
 export function isDueIn(round: number, attempts: number): boolean {

@@ -203,7 +203,10 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     const kept = await this.#keptIndexes().get(index)
     const enricher = this.#replica.enrichers.get(kept.definition.id)
     const enrichment = await enricher?.status(parkedMax)
-    return { ...(await kept.status()), enrichment }
+    const status = await kept.status()
+    // What the index itself is built from is made by the walk, so the greater count is of both.
+    const done = Math.max(status.backfillItemsProcessed, enricher?.documentsWalked ?? 0)
+    return { ...status, backfillItemsProcessed: done, enrichment }
   }
 
   async waitForIndexes({ signal }: { readonly signal: AbortSignal }): Promise<void> {

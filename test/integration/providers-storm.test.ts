@@ -7,7 +7,11 @@ import type { Random } from '../../lib/random.ts'
 import { parseEmbedderConfig } from '../../node/providers/config/parse-embedder-config.ts'
 import { isProviderError } from '../../node/providers/contract/provider-error.ts'
 import { openProviders } from '../support/servers/providers/opened-providers.ts'
-import { ProviderServer, doubleVector } from '../support/servers/providers/provider-server.ts'
+import {
+  DIMENSION,
+  ProviderServer,
+  doubleVector,
+} from '../support/servers/providers/provider-server.ts'
 import type { Fault } from '../support/servers/providers/provider-server.ts'
 import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
 
@@ -32,7 +36,8 @@ describe(`an embedder in a storm (QUARRY_TEST_SEED=${seed})`, () => {
     const random = seededRandom(seed)
     await using server = await ProviderServer.start(openaiDouble)
     const providers = openProviders({ timeoutMs: 400 })
-    const config = { provider: 'openai', url: server.url, api_key: 'key' }
+    // With a dimension, because a model that answers another one twice is taken for another model.
+    const config = { provider: 'openai', url: server.url, api_key: 'key', dimension: DIMENSION }
     const embedder = providers.embedders.borrow(parseEmbedderConfig(config, 'e'))
     const never = new AbortController().signal
     const embed = (text: string, signal: AbortSignal): Promise<readonly Float32Array[]> =>

@@ -5,9 +5,12 @@
 //                                              ▼
 //             one row for all, or, with a chunker, a row for each chunk and for each image
 
+import type { Clock } from '../../../lib/clock.ts'
+import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { ManagedIndexSettings } from '../../embedding/settings.ts'
-import type { Media } from '../../media/open-media.ts'
+import type { MediaBudget } from '../../media/media-budget.ts'
+import type { MediaResolver } from '../../media/media-resolver.ts'
 import {
   parseChunkerConfig,
   parseGeneratorConfig,
@@ -18,15 +21,23 @@ import { unavailable } from '../../providers/contract/provider-error.ts'
 import type { LentModel } from '../../providers/pool/model-pool.ts'
 import type { Providers } from '../../providers/providers.ts'
 import type { MakeOptions, PreparedSource, Source, SourcePreparer } from './source-preparer.ts'
+import { AwayError } from './away-error.ts'
 import { chunkText } from './chunk-text.ts'
 import { resolveParts } from './resolve-parts.ts'
 import { checkSize, placeParts, rowsOfChunks, wholeRow, type PlacedParts } from './source-rows.ts'
-import { needsSummary, summarize } from './summarize.ts'
+import { needsSummary, Summarizer } from './summarize.ts'
+
+/** For all files of a source together: sources that are prepared with it wait for the slowest. */
+const FILES_MS_MAX = 120_000
 
 /** What a preparer is built from. The embedder decides whether images are embedded as they are. */
 export interface PreparerParts {
+  readonly clock: Clock
   readonly providers: Pick<Providers, 'generators' | 'chunkers'>
-  readonly media: Pick<Media, 'resolver' | 'budget'>
+  readonly media: {
+    readonly resolver: Pick<MediaResolver, 'resolve'>
+    readonly budget: MediaBudget
+  }
   readonly embedder: Pick<Embedder, 'name' | 'acceptsImages'>
 }
 
@@ -73,18 +84,23 @@ interface Opened extends Omit<PreparerParts, 'providers'> {
 class ModelPreparer implements SourcePreparer {
   readonly #with: Opened
   readonly #closing = new AbortController()
+  readonly #summarizer: Summarizer | undefined
 
   constructor(opened: Opened) {
+    const { summarizer, clock } = opened
     this.#with = opened
+    this.#summarizer = summarizer && new Summarizer(summarizer.model, clock)
   }
 
   async prepare({ parts }: Source, options: MakeOptions): Promise<PreparedSource> {
     this.#closing.signal.throwIfAborted()
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
+    const late = parts.some(({ kind }) => kind === 'media') ? new AbortController() : undefined
     const { budget, resolver } = this.#with.media
-    const holding = budget.hold(signal)
+    const holding = budget.hold(late ? AbortSignal.any([signal, late.signal]) : signal)
     try {
-      const resolved = await resolveParts(parts, resolver, holding)
+      const resolving = resolveParts(parts, resolver, holding)
+      const resolved = await (late === undefined ? resolving : this.#inTime(resolving, late))
       const prepared = await this.#prepareResolved(resolved, signal)
       checkSize(prepared, this.#with.preparation.dimension)
       return { ...prepared, held: holding }
@@ -101,17 +117,25 @@ class ModelPreparer implements SourcePreparer {
     await this.#with.chunker?.giveBack()
   }
 
+  #inTime<Value>(work: Promise<Value>, late: AbortController): Promise<Value> {
+    const message = `the files that it names take more than ${FILES_MS_MAX} ms`
+    return prodWhenLate(work, {
+      clock: this.#with.clock,
+      ms: FILES_MS_MAX,
+      onLate: () => late.abort(new AwayError('file', message)),
+    })
+  }
+
   async #prepareResolved(
     parts: readonly PromptPart[],
     signal: AbortSignal,
   ): Promise<PreparedSource> {
-    const { summarizer } = this.#with
-    if (summarizer === undefined || !needsSummary(parts)) {
+    if (this.#summarizer === undefined || !needsSummary(parts)) {
       const placed = placeParts(parts)
       this.#checkImages(placed)
       return this.#cut(placed, signal)
     }
-    const summary = await summarize(summarizer.model, parts, signal)
+    const summary = await this.#summarizer.describe(parts, signal)
     const { rows, texts } = await this.#cut({ text: summary, images: [] }, signal)
     return { rows, texts: { ...texts, summary } }
   }

@@ -5,11 +5,12 @@ import type { MediaHolding } from '../../media/media-budget.ts'
 import type { MediaResolver } from '../../media/media-resolver.ts'
 import type { PromptPart } from '../../providers/contract/provider.ts'
 import { ProviderError } from '../../providers/contract/provider-error.ts'
+import { AwayError } from './away-error.ts'
 import type { SourcePart } from './source-preparer.ts'
 
 /**
  * The parts in their order. What was read stays charged to the holding. Rejects with INVALID_ARGUMENT for a file
- * that cannot be read, with UNAVAILABLE for one that may be read later, with a rate-limited ProviderError where the node has no room for it now, and with the
+ * that cannot be read, with an AwayError for one that may be read later, with a rate-limited ProviderError where the node has no room for it now, and with the
  * holding's signal's reason.
  */
 export async function resolveParts(
@@ -37,7 +38,10 @@ async function resolve(
     if (content.kind === 'text') return { kind: 'text', text: `\n${content.text.trim()}\n` }
     return { kind: content.kind, dataUri: content.dataUri }
   } catch (error) {
-    if (!isServiceError(error) || error.code !== 'OVERLOADED') throw error
+    holding.signal.throwIfAborted()
+    if (!isServiceError(error)) throw error
+    if (error.code === 'UNAVAILABLE') throw new AwayError('file', error.message, error)
+    if (error.code !== 'OVERLOADED') throw error
     throw new ProviderError({ kind: 'rate_limited' }, error.message, { cause: error })
   }
 }

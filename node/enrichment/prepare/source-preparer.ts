@@ -45,8 +45,8 @@ export interface PreparedSource {
 
 /**
  * Prepares sources. Contract:
- * - It rejects with INVALID_ARGUMENT if the source is at fault, with UNAVAILABLE (no ProviderError) if a file that
- *   it names cannot be read now, else as `Enrichment.make`. Nothing is held then.
+ * - It rejects with INVALID_ARGUMENT if the source is at fault, with an AwayError if a file that it names,
+ *   or its summarizer, does not answer now, else as `Enrichment.make`. Nothing is held then.
  * - Who got a prepared source disposes of what it holds, also if embedding fails.
  * - After `close`, calls that run and all later ones reject with UNAVAILABLE.
  */

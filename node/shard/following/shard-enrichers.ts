@@ -35,6 +35,8 @@ export interface IndexEnricher {
   readonly neededAbove: number
   /** Why artifacts cannot be made at the moment; undefined when all is well. */
   readonly error: string | undefined
+  /** Documents that a walk over the table has done, while there is one. */
+  readonly documentsWalked: number
   /** `parkedMax`: how many parked documents to list. */
   status(parkedMax: number): Promise<EnrichmentStatus>
   /** Resolves when nothing of the shard is read or written any more. */

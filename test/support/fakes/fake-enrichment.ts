@@ -11,13 +11,14 @@ import type {
   Source,
   SourceDocument,
 } from '../../../node/enrichment/enrichment.ts'
+import type { AwayPart } from '../../../node/enrichment/prepare/away-error.ts'
 import { ProviderError, unavailable } from '../../../node/providers/contract/provider-error.ts'
 import { REFUSED_MARK, type ModelFault } from '../../conformance/enrichment.ts'
 
 /** A call that carries a text with it fails as a whole, each time. */
 export const POISON_MARK = 'poison'
 
-/** A text with it names a file, which is not there while the model has `isFileAway`. */
+/** A text with it names a file, which is described, and is not there while the model has `isFileAway`. */
 export const FILE_MARK = 'file'
 
 const DIMENSION = 4
@@ -34,6 +35,7 @@ export class FakeModel {
   fault: ModelFault | undefined
   callMs = 0
   isFileAway = false
+  awayPart: AwayPart = 'file'
   /** How often a file was looked for that was not there. */
   missed = 0
   /** Texts of calls that succeeded. */
@@ -133,11 +135,12 @@ export class FakeEnrichment implements Enrichment {
     }
     if (model.isFileAway && text.includes(FILE_MARK)) {
       model.missed += 1
-      return { kind: 'away', message: 'fake file: its host does not answer' }
+      return { kind: 'away', part: model.awayPart, message: 'fake file: its host does not answer' }
     }
     model.embedded.set(text, (model.embedded.get(text) ?? 0) + 1)
     const vector = Float32Array.from(model.vectorOf(text))
-    return { kind: 'made', artifact: { ...head, rows: [{ start: 0, end: 0, vector }] } }
+    const texts = text.includes(FILE_MARK) ? { texts: { summary: text } } : {}
+    return { kind: 'made', artifact: { ...head, rows: [{ start: 0, end: 0, vector }], ...texts } }
   }
 }
 

@@ -726,6 +726,10 @@ export interface components {
             /** @description Whether the documents are being indexed anew. */
             readonly rebuilding: boolean;
             readonly backfill_progress: number;
+            /**
+             * @description Documents of the table that were taken in, or got their vectors, since the node began; 0 when
+             *     nothing is rebuilt.
+             */
             readonly backfill_items_processed: number;
             /** @description What is wrong; empty when all is well. */
             readonly error: string;

@@ -11,9 +11,9 @@ async function minute(world: EnrichedWorld): Promise<void> {
   for (let step = 0; step < 4; step++) await world.step(10)
 }
 
-const textsOf = (count: number, prefix = 'text'): Readonly<Record<string, string>> =>
+const textsOf = (count: number, prefix = 'text', from = 0): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    countTo(count).map((n) => [`k${String(n).padStart(5, '0')}`, `${prefix} ${n}`]),
+    countTo(count).map((n) => [`k${String(from + n).padStart(5, '0')}`, `${prefix} ${n}`]),
   )
 
 describe('the enricher of a shard', () => {
@@ -52,6 +52,25 @@ describe('the enricher of a shard', () => {
 
     expect(world.model.embedded.size).to.equal(700)
     await world.until(async () => !(await world.status()).rebuilding)
+  })
+
+  it('tells how many documents of the table a walk has done', async () => {
+    await using world = await EnrichedWorld.open({ limits: { entries: 5, bytes: Infinity } })
+    world.model.callMs = 12_000
+    for (let part = 0; part < 10; part++) await world.write(textsOf(150, `${part}`, part * 150))
+    await world.until(async () => (await world.status()).rebuilding)
+    world.model.callMs = 1_000
+    const walked = (): number => world.shard.led.enrichers.get(ENRICHED.id)?.documentsWalked ?? 0
+    const counts = new Set<number>()
+
+    await world.until(async () => {
+      counts.add(walked())
+      return !(await world.status()).rebuilding
+    })
+
+    expect([...counts].filter((count) => count > 0 && count < 1500)).to.have.length.above(1)
+    expect(walked()).to.equal(0)
+    expect(world.model.embedded.size).to.equal(1500)
   })
 
   it('embeds a changed text again, and nothing for a change of something else', async () => {
@@ -166,6 +185,26 @@ describe('the enricher of a shard', () => {
     await world.put('far', `another ${FILE_MARK}`)
     await world.settle()
     expect(await world.artifacts()).to.deep.equal({ far: 'made' })
+  })
+
+  it('waits for a summarizer however long that takes, says so, and enriches what needs none', async () => {
+    await using world = await EnrichedWorld.open()
+    world.model.isFileAway = true
+    world.model.awayPart = 'summarizer'
+    await world.write({ far: `a ${FILE_MARK}`, near: 'fine' })
+    await world.until(async () => (await world.status()).parked === 1)
+    expect(await world.artifacts()).to.deep.equal({ far: 'parked', near: 'made' })
+    expect((await world.status()).error).to.match(
+      /^documents with files wait since 20.* for their summarizer: fake/,
+    )
+
+    for (let round = 1; round <= 600; round++) await minute(world)
+    expect(world.model.missed).to.be.within(20, 60)
+
+    world.model.isFileAway = false
+    for (let round = 1; round <= 16; round++) await minute(world)
+    expect(await world.artifacts()).to.deep.equal({ far: 'made', near: 'made' })
+    expect(await world.status()).to.include({ error: undefined })
   })
 
   it('does not count a document as parked that a write has given its vector', async () => {

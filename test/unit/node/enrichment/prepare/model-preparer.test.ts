@@ -4,7 +4,7 @@ import type { Server } from 'node:http'
 import { env } from 'node:process'
 import { text as textOf } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { systemClock } from '../../../../../lib/clock.ts'
+import { ManualClock, systemClock } from '../../../../../lib/clock.ts'
 import { openMedia, type Media } from '../../../../../node/media/open-media.ts'
 import { MEDIA_SETTINGS_DEFAULT } from '../../../../../node/media/media-settings.ts'
 import type { Providers } from '../../../../../node/providers/providers.ts'
@@ -109,6 +109,7 @@ describe('sources of a managed index', () => {
   ): Promise<PreparedSource> {
     const settings = { dimension: DIMENSION, ...more }
     const preparer = openPreparer(parsePreparation(settings, 'index "i"'), {
+      clock: systemClock,
       providers,
       media,
       embedder,
@@ -278,6 +279,7 @@ describe('sources of a managed index', () => {
 
   it('hold the memory of their files until they are embedded, or fail', async () => {
     const preparer = openPreparer(parsePreparation({ dimension: 4 }, 'i'), {
+      clock: systemClock,
       providers,
       media,
       embedder: PICTURES,
@@ -295,9 +297,39 @@ describe('sources of a managed index', () => {
     await preparer.close()
   })
 
+  it('are away when their files take minutes, however many there are', async () => {
+    const clock = new ManualClock()
+    const asked = Promise.withResolvers<void>()
+    const slow: PreparerParts['media']['resolver'] = {
+      resolve: (_reference, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+          asked.resolve()
+        }),
+    }
+    const preparer = openPreparer(parsePreparation({ dimension: 4 }, 'i'), {
+      clock,
+      providers,
+      media: { resolver: slow, budget: media.budget },
+      embedder: PICTURES,
+    })
+    const parts = [fileAt('one'), fileAt('two')]
+
+    const error = errorOf(() =>
+      preparer.prepare({ parts, hash: Buffer.alloc(16, 1), bytes: 0 }, { signal: never }),
+    )
+    await asked.promise
+    clock.advance(120_000)
+
+    expect(await error).to.include({ code: 'UNAVAILABLE' })
+    expect(String(await error)).to.include('files that it names take more than 120000 ms')
+    await preparer.close()
+  })
+
   it('end with their preparer, which gives its models back', async () => {
     const settings = { dimension: 4, summarizer: summarizing() }
     const preparer = openPreparer(parsePreparation(settings, 'index "i"'), {
+      clock: systemClock,
       providers,
       media,
       embedder: TEXTS,
