@@ -28,6 +28,8 @@ export class TableWalk {
   #documents = 0
   /** Documents of the spans that are done. */
   #documentsBefore = 0
+  /** The keys of a table that is not on the disk yet, whose bytes nobody can tell. */
+  #keysInMemory = 0
 
   constructor(options: TableWalkOptions) {
     this.#with = options
@@ -48,6 +50,7 @@ export class TableWalk {
 
   /** Resolves when all is done; rejects at the end. */
   async run(): Promise<void> {
+    if (this.#spans.length > 0) this.#keysInMemory = await this.#countInMemory()
     for (let span = this.#spans[0]; span !== undefined; span = this.#spans[0]) {
       await this.#walk(span)
       await this.#work.idle(this.#with.ending)
@@ -57,12 +60,15 @@ export class TableWalk {
     }
   }
 
-  /** How much of the table is done, from 0 to 1, by bytes. */
+  /** How much of the table is done, from 0 to 1, by bytes; by keys where the table is in memory alone. */
   async progress(): Promise<number> {
     const { store } = this.#with
     const { gte, lt } = keyspaceRange('documents')
     const total = await store.approximateBytes({ gte, lt })
-    if (total === 0) return this.#spans.length === 0 ? 1 : 0
+    if (total === 0) {
+      const share = this.documents / Math.max(1, this.#keysInMemory)
+      return this.#spans.length === 0 ? 1 : Math.min(1, share)
+    }
     let left = 0
     for (const { after, last } of this.left) {
       const from = after === undefined ? gte : documentKey(after)
@@ -70,6 +76,19 @@ export class TableWalk {
       left += await store.approximateBytes({ gte: from, lt: to })
     }
     return Math.min(1, Math.max(0, 1 - left / total))
+  }
+
+  /** A table in memory is small; others are not counted. */
+  async #countInMemory(): Promise<number> {
+    const { store, ending } = this.#with
+    const range = keyspaceRange('documents')
+    if ((await store.approximateBytes(range)) > 0) return 0
+    let count = 0
+    for await (const page of store.pages(range)) {
+      if (ending.isOver) break
+      count += page.length
+    }
+    return count
   }
 
   async #walk({ after, last }: WalkedSpan): Promise<void> {

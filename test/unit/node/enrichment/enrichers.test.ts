@@ -56,19 +56,26 @@ describe('the enricher of a shard', () => {
 
   it('tells how many documents of the table a walk has done', async () => {
     await using world = await EnrichedWorld.open({ limits: { entries: 5, bytes: Infinity } })
+    // As of a store that has written nothing of them to its disk.
+    world.shard.led.store.approximateBytes = async () => 0
     world.model.callMs = 12_000
     for (let part = 0; part < 10; part++) await world.write(textsOf(150, `${part}`, part * 150))
     await world.until(async () => (await world.status()).rebuilding)
     world.model.callMs = 1_000
     const walked = (): number => world.shard.led.enrichers.get(ENRICHED.id)?.documentsWalked ?? 0
     const counts = new Set<number>()
+    const shares = new Set<number>()
 
     await world.until(async () => {
+      const { progress, rebuilding } = await world.status()
       counts.add(walked())
-      return !(await world.status()).rebuilding
+      shares.add(progress)
+      return !rebuilding
     })
 
     expect([...counts].filter((count) => count > 0 && count < 1500)).to.have.length.above(1)
+    expect([...shares].filter((share) => share > 0 && share < 1)).to.have.length.above(1)
+    expect((await world.status()).progress).to.equal(1)
     expect(walked()).to.equal(0)
     expect(world.model.embedded.size).to.equal(1500)
   })
