@@ -24,7 +24,7 @@ export interface DiskWork {
 export const DISK_WORK_HERE: DiskWork = {
   sync(fd, onSynced) {
     try {
-      fsyncSync(fd)
+      syncHere(fd)
     } catch (error) {
       onSynced(errorOf(error))
       return
@@ -32,6 +32,11 @@ export const DISK_WORK_HERE: DiskWork = {
     onSynced(undefined)
   },
   close: (fd) => closeSync(fd),
+}
+
+/** Waits in this thread until the file is durable. */
+export function syncHere(fd: number): void {
+  fsyncSync(fd)
 }
 
 /**

@@ -97,11 +97,6 @@ class Syncing {
   }
 }
 
-/** What was written to an open file is durable when it ends. Its descriptor is not closed before that. */
-export function* syncOpened(fd: number, disk: DiskWork): Paced<void> {
-  yield* new Syncing(fd, disk).settle()
-}
-
 /** A new file with these bytes. It is durable when it ends, as far as the file goes. */
 export function* writeDurably(file: string, bytes: Uint8Array, disk: DiskWork): Paced<void> {
   const out = new DurableFile(file, disk)

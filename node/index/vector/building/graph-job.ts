@@ -88,7 +88,7 @@ function* growGraph(job: GraphJob, source: FileRows): Paced<FileSum> {
   }
   graph.save(job.files.graph)
   yield
-  return yield* sumWritten(job.files.graph, DISK_WORK_HERE)
+  return yield* sumWritten(job.files.graph)
 }
 
 function* writeLists({ settings, base, files }: GraphJob, source: FileRows): Paced<FileSum> {

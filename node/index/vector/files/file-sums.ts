@@ -4,8 +4,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
-import type { DiskWork } from '../../files/disk-work.ts'
-import { DurableFile, syncOpened } from '../../files/durable-file.ts'
+import { syncHere, type DiskWork } from '../../files/disk-work.ts'
+import { DurableFile } from '../../files/durable-file.ts'
 
 /** Read, written or summed in some tenths of a millisecond. */
 const STEP_BYTES = 256 * 1024
@@ -46,13 +46,13 @@ export function* verifyFile(path: string, name: string, expected: FileSum): Slic
   }
 }
 
-/** Syncs a file that another library wrote, and answers its length and sum. */
-export function* sumWritten(path: string, disk: DiskWork): Paced<FileSum> {
+/** Syncs in this thread what another library wrote, and answers its length and sum. For a thread that nobody waits for. */
+export function* sumWritten(path: string): Sliced<FileSum> {
   const fd = openSync(path, 'r+')
   try {
     const { size: bytes } = fstatSync(fd)
     const sum = yield* sumOf(fd, bytes, Buffer.allocUnsafe(STEP_BYTES))
-    yield* syncOpened(fd, disk)
+    syncHere(fd)
     return { bytes, sum }
   } finally {
     closeSync(fd)
