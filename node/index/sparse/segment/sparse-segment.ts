@@ -1,3 +1,4 @@
+import type { Sliced } from '../../../../lib/sliced.ts'
 import { BLOCK_LENGTH } from '../../text/encoding/bit-packing.ts'
 import type { RowTable } from '../../vector/segment/row-table.ts'
 import { SealedRows } from '../../vector/segment/sealed-rows.ts'
@@ -9,6 +10,7 @@ import { NO_TERM, type TermWalk, type WeighedRows } from './term-walk.ts'
 export class SparseSegment extends SealedRows {
   readonly postings: SparsePostings
   readonly isIndexed = true
+  readonly isListed = false
 
   constructor(id: number, table: RowTable, postings: SparsePostings) {
     super(id, table)
@@ -28,6 +30,9 @@ export class SparseSegment extends SealedRows {
   walkTerms(): TermWalk {
     return new SealedTerms(this.postings)
   }
+
+  /** Postings are read when they are wanted. */
+  *warm(): Sliced<void> {}
 
   protected closeRows(): void {
     this.postings.close()

@@ -6,10 +6,10 @@
 // as much as its bytes, so a large graph waits for many rows, which have a graph of their own meanwhile. Where many
 // documents are dead, a segment is written again without them, because their rows lie in the way of searches.
 //
-// A graph takes minutes, and writers may bring rows faster than they get into one. Meanwhile segments without a graph
-// are merged by tiers: four of about one size become one of the next, with lists from some thousand rows on. A row is
-// sorted into lists in a twentieth of the time, so that searches have few segments to visit, and few rows to compare
-// with in each, however far graphs are behind.
+// A graph takes seconds or minutes, and writers may bring rows faster than they get into one. So rows are sorted into
+// lists first, which takes a twentieth of the time: searches compare with few of them while they wait for a graph. While one
+// is made, other segments that have lists are merged by tiers: four of about one size become one of the next, so that
+// searches have few segments to visit, however far graphs are behind.
 
 /** All that the choice knows of a segment. Rows of deleted documents count. */
 export interface SegmentSize {
@@ -19,6 +19,8 @@ export interface SegmentSize {
   /** Those that a merge can leave out. */
   readonly deletedCount: number
   readonly hasGraph: boolean
+  /** Beside a graph, or alone. */
+  readonly hasLists: boolean
 }
 
 /** The numbers that decide. A test passes small ones. */
@@ -29,7 +31,7 @@ export interface MergePolicy {
   readonly settledGraphRowsMin: number
   /** As many segments without a graph are merged, if they are of about one size. */
   readonly tierCount: number
-  /** Segments without a graph get lists from as many rows on. */
+  /** As many rows together get lists. */
   readonly listedRowsMin: number
   /** The most rows of a graph. */
   readonly rowsMax: number
@@ -52,8 +54,25 @@ export interface MergeChoice {
 /** How the rows of a segment are found: one by one, in lists, or by a graph, beside which lists are. */
 export type SegmentKind = 'rows' | 'lists' | 'graph'
 
-/** Which segments to merge into a tier, while a graph is made of others. Undefined if they are few. */
-export function chooseTier(
+/** What to merge without a graph, while one is made of other segments. Undefined if there is nothing. */
+export function chooseListed(
+  segments: readonly SegmentSize[],
+  policy: MergePolicy,
+): MergeChoice | undefined {
+  return chooseUnlisted(segments, policy) ?? chooseTier(segments, policy)
+}
+
+function chooseUnlisted(
+  segments: readonly SegmentSize[],
+  { listedRowsMin, rowsMax }: MergePolicy,
+): MergeChoice | undefined {
+  const unlisted = segments.filter(({ hasGraph, hasLists }) => !hasGraph && !hasLists)
+  const chosen = within(unlisted.toSorted(bySize), rowsMax)
+  if (chosen.length === 0 || rowsOf(chosen) < listedRowsMin) return undefined
+  return { ids: chosen.map(({ id }) => id), base: undefined, makes: 'lists' }
+}
+
+function chooseTier(
   segments: readonly SegmentSize[],
   policy: MergePolicy,
 ): MergeChoice | undefined {
@@ -82,6 +101,7 @@ export function chooseMerge(
 ): MergeChoice | undefined {
   return (
     chooseWasteful(segments, policy) ??
+    chooseUnlisted(segments, policy) ??
     chooseExtension(segments, policy, isSettled) ??
     chooseGraph(segments, policy, isSettled) ??
     chooseTier(segments, policy)

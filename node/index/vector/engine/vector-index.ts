@@ -27,7 +27,7 @@ import { LiveOrdinals } from './live-ordinals.ts'
 import type { Manifest, ManifestSegment } from './manifest.ts'
 import {
   chooseMerge,
-  chooseTier,
+  chooseListed,
   type MergeChoice,
   type MergePolicy,
   type SegmentKind,
@@ -62,7 +62,7 @@ export const defaultVectorIndexLimits: VectorIndexLimits = {
     graphRowsMin: 4096,
     settledGraphRowsMin: 1024,
     tierCount: 4,
-    listedRowsMin: 4096,
+    listedRowsMin: 2048,
     rowsMax: 500_000,
     deletedRatioMax: 0.2,
     extendedRatio: 1 / 16,
@@ -203,7 +203,7 @@ export class VectorIndex<
   /** One step of a flush or a merge; answers whether there is another one that need not wait. */
   maintain(): boolean {
     if (this.#isClosed) return false
-    return this.#upkeep.step([() => this.#nextMerge(), () => this.#nextTier()])
+    return this.#upkeep.step([() => this.#nextMerge(), () => this.#nextListed()])
   }
 
   snapshot(filter: OrdinalSet | undefined): VectorSnapshot<Rows, Segment> {
@@ -329,9 +329,9 @@ export class VectorIndex<
   }
 
   /** Beside a merge that waits for its graph. */
-  #nextTier(): Paced<void> | undefined {
+  #nextListed(): Paced<void> | undefined {
     if (!this.#canExtend) return undefined
-    const chosen = chooseTier(this.#idleSizes(), this.#with.limits.mergePolicy)
+    const chosen = chooseListed(this.#idleSizes(), this.#with.limits.mergePolicy)
     return chosen && this.#merge(chosen)
   }
 
@@ -339,9 +339,10 @@ export class VectorIndex<
   #idleSizes(): readonly SegmentSize[] {
     const idle = this.#parts.filter((part) => !this.#merging.has(part))
     return idle.map(({ rows, checkpointedCount }) => {
-      const { id, rowCount, docCount, isIndexed } = rows
+      const { id, rowCount, docCount, isIndexed, isListed } = rows
       const hasGraph = isIndexed || !this.#store.hasGraphs
-      return { id, rowCount, docCount, deletedCount: checkpointedCount, hasGraph }
+      const size = { id, rowCount, docCount, deletedCount: checkpointedCount }
+      return { ...size, hasGraph, hasLists: isListed }
     })
   }
 
@@ -465,6 +466,6 @@ export class VectorIndex<
 }
 
 const LEARNT_PER_STEP = 4096
-/** What is added to a segment is half of it, where the other rows have to be written again. */
-const REWRITTEN = { extendedRatio: 1 / 2, settledRatio: 1 / 2 } as const
+/** Where there are no lists, and what is added to a segment is half of it, because all rows have to be written again. */
+const REWRITTEN = { extendedRatio: 1 / 2, settledRatio: 1 / 2, listedRowsMin: Infinity } as const
 const NO_DOCUMENTS = newDocumentBits(0)

@@ -23,12 +23,14 @@ export abstract class SealedRows implements DocumentRows {
   /** 0 for a segment in memory. */
   abstract readonly bytesOnDisk: number
   abstract readonly bytesInMemory: number
-  /** Whether searches need not compare with each row. */
-  abstract readonly isIndexed: boolean;
-  /** Takes into memory what searches are faster with, if there is room for it now. It is not closed meanwhile. */
-  *warm(): Sliced<void> {}
+  /** Whether a graph leads to near rows, or what is as good. */
+  abstract readonly isIndexed: boolean
+  /** Whether near rows lie together in lists. */
+  abstract readonly isListed: boolean
   /** Gives up what the rows hold besides the table. */
   protected abstract closeRows(): void
+  /** Takes into memory what searches are faster with, if there is room for it now. It is not closed meanwhile. */
+  abstract warm(): Sliced<void>
 
   get table(): RowTable {
     return this.#table

@@ -56,6 +56,10 @@ export class VectorSegment extends SealedRows implements DenseRows {
     return this.graph !== undefined
   }
 
+  get isListed(): boolean {
+    return this.lists !== undefined
+  }
+
   get isResident(): boolean {
     return this.#vectors.isResident
   }
@@ -74,7 +78,7 @@ export class VectorSegment extends SealedRows implements DenseRows {
     return this.#vectors.block(row, count)
   }
 
-  override *warm(): Sliced<void> {
+  *warm(): Sliced<void> {
     if (this.lists !== undefined) yield* this.lists.load()
   }
 

@@ -24,7 +24,7 @@ const LIMITS = {
     graphRowsMin: 8,
     settledGraphRowsMin: 8,
     tierCount: 9,
-    listedRowsMin: 64,
+    listedRowsMin: 10_000,
     rowsMax: 100_000,
     deletedRatioMax: 0.9,
     extendedRatio: 0.5,

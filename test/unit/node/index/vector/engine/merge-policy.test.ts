@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import {
   chooseMerge,
-  chooseTier,
+  chooseListed,
   type MergePolicy,
   type SegmentSize,
 } from '../../../../../../node/index/vector/engine/merge-policy.ts'
@@ -18,7 +18,15 @@ const POLICY: MergePolicy = {
 }
 
 function segment(id: number, rowCount: number, more: Partial<SegmentSize> = {}): SegmentSize {
-  return { id, rowCount, docCount: rowCount, deletedCount: 0, hasGraph: false, ...more }
+  return {
+    id,
+    rowCount,
+    docCount: rowCount,
+    deletedCount: 0,
+    hasGraph: false,
+    hasLists: false,
+    ...more,
+  }
 }
 
 describe('the choice of a merge of segments with vectors', () => {
@@ -55,7 +63,7 @@ describe('the choice of a merge of segments with vectors', () => {
   })
 
   it('lets no graph grow beyond the bound', () => {
-    const sizes = [segment(1, 99_000, { hasGraph: true }), segment(2, 2000)]
+    const sizes = [segment(1, 99_000, { hasGraph: true }), segment(2, 2000, { hasLists: true })]
 
     expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({
       ids: [2],
@@ -78,16 +86,28 @@ describe('the choice of a merge of segments with vectors', () => {
 
   it('gathers segments of one size into tiers while a graph is made, with lists when they are large', () => {
     const small = [1, 2, 3, 4].map((id) => segment(id, 300))
-    const large = [5, 6, 7].map((id) => segment(id, 5000))
+    const listed = { hasLists: true }
+    const large = [5, 6, 7].map((id) => segment(id, 5000, listed))
     const graph = segment(8, 50_000, { hasGraph: true })
 
-    const first = chooseTier([...small, ...large, graph], POLICY)
-    const second = chooseTier([segment(9, 600), ...large, segment(10, 4500)], POLICY)
-    const none = chooseTier([segment(9, 600), ...large, graph], POLICY)
+    const first = chooseListed([...small, ...large, graph], POLICY)
+    const second = chooseListed([segment(9, 600), ...large, segment(10, 4500, listed)], POLICY)
+    const none = chooseListed([segment(9, 600), ...large, graph], POLICY)
 
     expect(first).to.deep.equal({ ids: [1, 2, 3, 4], base: undefined, makes: 'rows' })
     expect(second).to.deep.equal({ ids: [9, 10, 5, 6, 7], base: undefined, makes: 'lists' })
     expect(none).to.equal(undefined)
+  })
+
+  it('sorts rows into lists before they get into a graph', () => {
+    const graph = segment(1, 16_000, { hasGraph: true, hasLists: true })
+    const unlisted = [segment(2, 1500), segment(3, 700)]
+
+    const first = chooseMerge([graph, ...unlisted], POLICY, false)
+    const second = chooseMerge([graph, segment(4, 2200, { hasLists: true })], POLICY, false)
+
+    expect(first).to.deep.equal({ ids: [3, 2], base: undefined, makes: 'lists' })
+    expect(second).to.deep.equal({ ids: [1, 4], base: 1, makes: 'graph' })
   })
 
   it('writes each row some times, and leaves few segments, while no graph is made of any', () => {
@@ -96,13 +116,13 @@ describe('the choice of a merge of segments with vectors', () => {
     let written = 0
     for (let id = 1; id <= writes; id += 1) {
       segments = [...segments, segment(id, 512)]
-      for (let tier = chooseTier(segments, POLICY); tier; tier = chooseTier(segments, POLICY)) {
-        const { ids } = tier
+      for (let tier = chooseListed(segments, POLICY); tier; tier = chooseListed(segments, POLICY)) {
+        const { ids, makes } = tier
         const rows = segments.filter((one) => ids.includes(one.id))
         const rowCount = rows.reduce((sum, one) => sum + one.rowCount, 0)
         segments = [
           ...segments.filter((one) => !rows.includes(one)),
-          segment(id + writes, rowCount),
+          segment(id + writes, rowCount, { hasLists: makes === 'lists' }),
         ]
         written += rowCount
       }
