@@ -1,7 +1,6 @@
 // Makes graphs in a thread of its own: a graph is loaded and saved in one native call, which takes as long as its
 // bytes, and adding a row takes as long as several searches.
 
-import { constants } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { receivedError, type SentError } from '../../../../lib/worker-calls.ts'
@@ -26,13 +25,10 @@ interface Pending {
   settle(outcome: { built?: BuiltGraph; error?: ServiceError }): void
 }
 
-/**
- * A thread for graphs, which take minutes, and one for lists alone, which take less than a second: searches need those
- * while writes keep all processors busy, so that its priority is not the lowest.
- */
+/** A thread for graphs, which take minutes, and one for lists alone, which take less than a second. */
 export class BuilderThreads implements GraphBuilder {
-  readonly #graphs = new BuilderThread(constants.priority.PRIORITY_LOW)
-  readonly #lists = new BuilderThread(constants.priority.PRIORITY_BELOW_NORMAL)
+  readonly #graphs = new BuilderThread()
+  readonly #lists = new BuilderThread()
 
   begin(job: GraphJob, onDone: () => void): GraphBuilding {
     return (job.makesGraph ? this.#graphs : this.#lists).begin(job, onDone)
@@ -45,14 +41,8 @@ export class BuilderThreads implements GraphBuilder {
  */
 class BuilderThread implements GraphBuilder {
   readonly #pending = new Map<number, Pending>()
-  readonly #priority: number
   #worker: Worker | undefined
   #nextId = 1
-
-  /** `priority` as `os.setPriority` has it: 19 is the lowest. */
-  constructor(priority: number) {
-    this.#priority = priority
-  }
 
   begin(job: GraphJob, onDone: () => void): GraphBuilding {
     const id = this.#nextId
@@ -82,7 +72,7 @@ class BuilderThread implements GraphBuilder {
 
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const worker = new Worker(ENTRY, { workerData: { priority: this.#priority } })
+    const worker = new Worker(ENTRY)
     worker.on('message', (message: PostedOutcome) => this.#settle(message))
     worker.on('error', (cause) => this.#lose(worker, cause))
     worker.on('exit', () => this.#lose(worker, undefined))

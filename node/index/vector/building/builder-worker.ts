@@ -1,8 +1,8 @@
 // The entry of a thread that makes graphs or lists, one after the other.
 
 import { rmSync } from 'node:fs'
-import { setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { constants, setPriority } from 'node:os'
+import { parentPort } from 'node:worker_threads'
 import { must } from '../../../../lib/assert.ts'
 import { diskErrorCode } from '../../../../lib/disk-error.ts'
 import { isServiceError, messageOf, ServiceError } from '../../../../lib/errors.ts'
@@ -12,9 +12,10 @@ import { buildGraph, type BuiltGraph } from './graph-job.ts'
 
 const port = must(parentPort, 'a parent')
 
-// Searches and writes come first. On Linux this is about the calling thread alone, and the libraries work in it too; other
+// Searches and writes come first, but where they fill all cores a build still has a tenth of one: rows without a graph
+// would make each search slower. On Linux this is about the calling thread alone, and the libraries work in it too; other
 // systems know no threads here, and lowering the whole process would help nobody.
-if (process.platform === 'linux') setPriority(workerData.priority)
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 
 port.on('message', (posted: PostedJob) => port.postMessage(outcomeOf(posted)))
 
