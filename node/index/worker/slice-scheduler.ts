@@ -28,6 +28,12 @@ export interface SliceRun<Label> {
   readonly label?: Label
 }
 
+/** Who hears of the end of a computation, within its last slice. What `onDone` throws goes to `onFailed`. */
+export interface SliceEnd<Result> {
+  readonly onDone: (result: Result) => void
+  readonly onFailed: (error: unknown) => void
+}
+
 /** What the thread did without a pause. */
 export interface Slice<Label> {
   readonly label: Label | undefined
@@ -56,12 +62,23 @@ export class SliceScheduler<Label = string> {
 
   /** Settles as the computation does. It begins in the next turn. */
   run<Result>(work: Sliced<Result>, options: SliceRun<Label> = {}): Promise<Result> {
-    const { priority = 'search', interrupt, label } = options
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const running = new RunningWork(work, { resolve, reject, interrupt })
+    this.start(work, { onDone: resolve, onFailed: reject }, options)
+    return promise
+  }
+
+  /**
+   * As `run`, but the end is told within the slice. Code that waits for a promise continues only after the turn,
+   * in which other computations follow.
+   */
+  start<Result>(
+    work: Sliced<Result>,
+    end: SliceEnd<Result>,
+    { priority = 'search', interrupt, label }: SliceRun<Label> = {},
+  ): void {
+    const running = new RunningWork(work, { ...end, interrupt })
     this.#queues[priority].push({ label, running })
     this.#schedule()
-    return promise
   }
 
   #schedule(): void {
@@ -101,9 +118,7 @@ interface Task<Label> {
   readonly running: { advance(mayContinue: () => boolean): boolean }
 }
 
-interface Outcome<Result> {
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
+interface Outcome<Result> extends SliceEnd<Result> {
   readonly interrupt: (() => void) | undefined
 }
 
@@ -121,10 +136,10 @@ class RunningWork<Result> {
     try {
       let step = this.#begin()
       while (step.done !== true && mayContinue()) step = this.#work.next()
-      if (step.done === true) this.#outcome.resolve(step.value)
+      if (step.done === true) this.#outcome.onDone(step.value)
       return step.done === true
     } catch (error) {
-      this.#outcome.reject(error)
+      this.#outcome.onFailed(error)
       return true
     }
   }
