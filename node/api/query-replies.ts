@@ -12,7 +12,7 @@ import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import { AT_ONCE_BYTES_MAX } from '../../lib/http/request-body.ts'
 import { runAtOnce, runSliced } from '../../lib/sliced.ts'
 import type { QueryResult } from '../coordinator/query/query-result.ts'
-import { parseExact } from '../document/exact-json.ts'
+import { parseQueryText } from '../query/request/parse-query-text.ts'
 import { parseQueryRequest, type QueryRequest } from '../query/request/query-request.ts'
 import { JsonPieces, writeJson } from './json-pieces.ts'
 import { isStale } from './consistency.ts'
@@ -39,7 +39,7 @@ export async function answerQueries(
   const texts =
     body.length <= AT_ONCE_BYTES_MAX ? runAtOnce(split) : await runSliced(split, { clock, signal })
   const ask: Ask = async (text) => {
-    const request = parseQueryRequest(parseExact(text))
+    const request = parseQueryRequest(parseQueryText(text))
     const options = { signal, memory, isStale: isStale({ query }) }
     return service.query(chooseTable(request, path), request, options)
   }
