@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts'
-import { runSliced, type Sliced } from '../../../lib/sliced.ts'
+import { runInTurn, type Sliced } from '../../../lib/sliced.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
 import type {
   IndexAnswer,
@@ -90,8 +90,8 @@ export class QueryRun {
     return shard.search<Kind, Name>(index, asked, limits)
   }
 
-  sliced<Result>(work: Sliced<Result>): Promise<Result> {
-    return runSliced(work, { clock: this.clock, signal: this.deadline.signal })
+  async sliced<Result>(work: Sliced<Result>): Promise<Result> {
+    return runInTurn(work, { clock: this.clock, signal: this.deadline.signal })
   }
 
   /** Where acts of one phase run side by side, the longest one counts. */
