@@ -9,7 +9,12 @@ import type { Bench } from '../suite.ts'
 import { BareUsearch } from './bare-usearch.ts'
 import { QuarryVectors } from './quarry-vectors.ts'
 import { comparePeer } from './compared-peer.ts'
-import { httpVectors, searchesWhileBuilding, type HttpOptions } from './http-vectors.ts'
+import {
+  httpVectors,
+  hybridVectors,
+  searchesWhileBuilding,
+  type HttpOptions,
+} from './http-vectors.ts'
 import { builtPeers } from './peers.ts'
 import {
   LIMIT,
@@ -135,6 +140,10 @@ export class VectorBench implements Disposable {
   /** Both start a server with the same vectors. */
   async http(): Promise<RowResult> {
     return httpVectors(this.#httpOptions())
+  }
+
+  async hybrid(): Promise<RowResult> {
+    return hybridVectors(this.#httpOptions())
   }
 
   async building(): Promise<RowResult> {
