@@ -35,6 +35,8 @@ const QUERY_DIGITS = 16
 const LISTS_DIGITS = 8
 const PLACE = /^m([0-9a-f]{16})([0-9a-f]{8})\.(\d{1,5})\.([\w-]+)$/
 const SCORE = /^n(-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Infinity))$/
+/** A part that the request does not have. Most requests have few. */
+const ABSENT = '[null]'
 const DAMAGED = 'not a cursor: hand back the _sort of a hit'
 
 export function encodeMergedCursor(
@@ -82,7 +84,7 @@ export function* queryDigest(table: string, request: QueryRequest): Sliced<strin
   const parts = [table, indexes, fullText, filter, exclusion, merging, reranker, keyPrefix, pruner]
   let text = ''
   for (const part of [...parts, ...Object.entries(vectors ?? {})]) {
-    text += JSON.stringify([part], plainly)
+    text += part === undefined ? ABSENT : JSON.stringify([part], plainly)
     yield
   }
   return hash('sha256', text).slice(0, QUERY_DIGITS)
