@@ -211,7 +211,7 @@ export class OperationExchange extends Exchange implements OperationRequest {
 
 /** Aborts when the client goes away or the time is over, whichever comes first. */
 class ClientWatch extends AbortController {
-  #over: AbortController | undefined
+  #stopTimer: (() => void) | undefined
 
   constructor(response: ServerResponse, { clock, requestTimeoutMs }: ExchangeOptions) {
     super()
@@ -222,15 +222,11 @@ class ClientWatch extends AbortController {
     if (response.destroyed) gone()
     else response.once('close', gone)
     if (requestTimeoutMs === undefined) return
-    this.#over = new AbortController()
-    void clock.sleep(requestTimeoutMs, this.#over.signal).then(
-      () => this.abort(tookTooLong(requestTimeoutMs)),
-      () => undefined, // answered in time
-    )
+    this.#stopTimer = clock.after(requestTimeoutMs, () => this.abort(tookTooLong(requestTimeoutMs)))
   }
 
   end(): void {
-    this.#over?.abort()
+    this.#stopTimer?.()
   }
 }
 

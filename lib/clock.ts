@@ -7,6 +7,7 @@ import { uptime } from 'node:os'
  * - `nowMs` is wall-clock time and may step backwards.
  * - `monotonicMs` never steps backwards. It stops while the machine sleeps.
  * - `uptimeMs` continues while the machine sleeps. It is coarse and costs a system call.
+ * - `after` calls `act` once, after `ms`, unless the returned function was called before.
  * - `sleep` resolves after `ms`, or rejects with the signal's reason as soon as it aborts.
  * - `every` calls `task` again `periodMs` after the previous call has *finished*, so calls never
  *   overlap. The returned function stops it and resolves when a running call has ended.
@@ -15,6 +16,7 @@ export interface Clock {
   nowMs(): number
   monotonicMs(): number
   uptimeMs(): number
+  after(ms: number, act: () => void): () => void
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   every(periodMs: number, task: () => Promise<void>): () => Promise<void>
 }
@@ -23,6 +25,7 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   uptimeMs: () => uptime() * 1000,
+  after: (ms, act) => afterReal(ms, act),
   sleep: (ms, signal) => sleepReal(ms, signal),
   every: (periodMs, task) => everyReal(periodMs, task),
 }
@@ -33,6 +36,11 @@ export const systemClock: Clock = {
  */
 export function threadOffsetMs(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now()
+}
+
+function afterReal(ms: number, act: () => void): () => void {
+  const timer = setTimeout(act, ms)
+  return () => clearTimeout(timer)
 }
 
 function sleepReal(ms: number, signal?: AbortSignal): Promise<void> {
@@ -116,22 +124,29 @@ export class ManualClock implements Clock {
     this.#suspendedMs += ms
   }
 
+  after(ms: number, act: () => void): () => void {
+    const sleeper: Sleeper = {
+      wakeAtMs: this.#monotonicMs + ms,
+      wake: () => {
+        this.#sleepers.delete(sleeper)
+        act()
+      },
+    }
+    this.#sleepers.add(sleeper)
+    return () => void this.#sleepers.delete(sleeper)
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason)
       const onAbort = (): void => {
-        this.#sleepers.delete(sleeper)
+        cancel()
         reject(signal?.reason)
       }
-      const sleeper: Sleeper = {
-        wakeAtMs: this.#monotonicMs + ms,
-        wake: () => {
-          this.#sleepers.delete(sleeper)
-          signal?.removeEventListener('abort', onAbort)
-          resolve()
-        },
-      }
-      this.#sleepers.add(sleeper)
+      const cancel = this.after(ms, () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      })
       signal?.addEventListener('abort', onAbort, { once: true })
     })
   }

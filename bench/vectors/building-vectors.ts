@@ -33,19 +33,19 @@ export async function searchesWhileBuilding(options: HttpOptions): Promise<RowRe
   const { bench, source, judge, efforts } = options
   await using server = await startQuarry(bench, 'vectors-building')
   bench.progress('building: writing')
-  const served = await ServedVectors.load(bench, source, server)
-  const effort = await leastEffort(served, judge, efforts)
+  const served = await ServedVectors.load({ bench, source, server })
+  const plan = served.searches(await leastEffort(served, judge, efforts))
   await using disturbance = new Disturbance(options, served)
   const quiet: LoadResult[] = []
   const busy: LoadResult[][] = CASES.map(() => [])
   for (let run = 0; run < bench.runs; run += 1) {
     await served.settled(disturbance.count)
     bench.progress(`building: run ${run + 1} of ${bench.runs}`)
-    quiet.push(await search(bench, served, { clients: 1, effort }))
+    quiet.push(await search(bench, served, { clients: 1, plan }))
     for (const [at, { name }] of CASES.entries()) {
       bench.progress(`building: ${name}`)
       await using _ = await disturbance.begin(name)
-      busy[at]?.push(await search(bench, served, { clients: 1, effort }))
+      busy[at]?.push(await search(bench, served, { clients: 1, plan }))
     }
   }
   return {

@@ -3,12 +3,17 @@
 import {
   batchPath,
   call,
+  createIndexedTable,
   createTable,
   SETTLE_TIMEOUT_MS,
   tablePath,
 } from '../documents/quarry-server.ts'
 import type { QuarryServer } from '../documents/quarry-server.ts'
+import type { ArticleSource } from '../data/article-source.ts'
+import { drawQueries, TOP_HITS_CLASSES } from '../data/query-classes.ts'
 import type { Bodies } from '../load/load-job.ts'
+import { must } from '../../lib/assert.ts'
+import { buildRequestBody } from '../data/request-body.ts'
 import { settle } from '../process-memory.ts'
 import type { Bench } from '../suite.ts'
 import { LIMIT, type Search } from './search-judge.ts'
@@ -18,27 +23,39 @@ const TABLE = 'vectors'
 const INDEX = 'nearest'
 export const DOCUMENTS_PER_BATCH = 250
 const POLL_MS = 50
+/** An index is flushed half a minute after the first change that is not on disk. */
+const FLUSHED_MS = 31_000
+const WORDS_INDEX = 'full_text_index_v0'
+
+/** What is served. */
+export interface ServedVectorsOptions {
+  readonly bench: Bench
+  readonly source: VectorSource
+  readonly server: QuarryServer
+  /** The documents have their texts, and the table an index of them; undefined: they have vectors alone. */
+  readonly articles?: ArticleSource
+}
 
 export class ServedVectors {
   readonly #bench: Bench
   readonly #source: VectorSource
   readonly #server: QuarryServer
+  readonly #articles: ArticleSource | undefined
 
-  private constructor(bench: Bench, source: VectorSource, server: QuarryServer) {
+  private constructor({ bench, source, server, articles }: ServedVectorsOptions) {
     this.#bench = bench
     this.#source = source
     this.#server = server
+    this.#articles = articles
   }
 
-  /** A table of one shard with all vectors, when they are searched by their graphs. */
-  static async load(
-    bench: Bench,
-    source: VectorSource,
-    server: QuarryServer,
-  ): Promise<ServedVectors> {
-    const served = new ServedVectors(bench, source, server)
-    await createTable(server, TABLE, { num_shards: 1 })
-    await call(served.#indexUrl, 'POST', {
+  /** A table of one shard with all vectors, when they can be searched. */
+  static async load(options: ServedVectorsOptions): Promise<ServedVectors> {
+    const { source, server, articles } = options
+    const served = new ServedVectors(options)
+    const create = articles === undefined ? createTable : createIndexedTable
+    await create(server, TABLE, { num_shards: 1 })
+    await call(served.#urlOf(INDEX), 'POST', {
       type: 'embeddings',
       external: true,
       dimension: DIMENSION,
@@ -66,10 +83,13 @@ export class ServedVectors {
   /** When so many documents are found. */
   async indexed(count: number): Promise<void> {
     const { clock } = this.#bench
-    for (;;) {
-      const { status }: Told = JSON.parse(await call(this.#indexUrl, 'GET'))
-      if (status.total_indexed >= count) return
-      await clock.sleep(POLL_MS)
+    const names = this.#articles === undefined ? [INDEX] : [INDEX, WORDS_INDEX]
+    for (const name of names) {
+      for (;;) {
+        const { status }: Told = JSON.parse(await call(this.#urlOf(name), 'GET'))
+        if (status.total_indexed >= count) break
+        await clock.sleep(POLL_MS)
+      }
     }
   }
 
@@ -78,10 +98,28 @@ export class ServedVectors {
     await post(`${this.origin}${path}`, body)
   }
 
+  /** When all vectors are on disk as well, and in graphs: newer ones are compared with one by one. */
+  async flushed(): Promise<void> {
+    await this.#bench.clock.sleep(FLUSHED_MS)
+    await this.settled(this.#source.count)
+  }
+
   /** The suite's queries, again and again. */
   searches(effort: number): Bodies {
-    const bodies = this.#source.queries.map((query) => bodyOf(query, effort))
-    return { kind: 'bodies', path: `${tablePath(TABLE)}/query`, bodies, repeats: true }
+    return plan(this.#source.queries.map((query) => ({ ...embeddingsOf(query), ...paced(effort) })))
+  }
+
+  /** Searches for words, as many as for vectors. */
+  wordSearches(): Bodies {
+    return plan(this.#words())
+  }
+
+  /** The same words and vectors, together. */
+  hybridSearches(effort: number): Bodies {
+    const words = this.#words()
+    const { queries } = this.#source
+    const both = queries.map((query, i) => ({ ...words[i], ...embeddingsOf(query) }))
+    return plan(both.map((one) => ({ ...one, ...paced(effort) })))
   }
 
   /** Documents with the vectors from a number on, under keys of their own. */
@@ -100,7 +138,8 @@ export class ServedVectors {
     const found = new Map<Float32Array, readonly number[]>()
     const url = `${this.origin}${tablePath(TABLE)}/query`
     for (const query of this.#source.queries) {
-      const { responses }: Answer = JSON.parse(await post(url, bodyOf(query, effort)))
+      const body = bodyOf({ ...embeddingsOf(query), ...paced(effort) })
+      const { responses }: Answer = JSON.parse(await post(url, body))
       const hits = responses[0]?.hits.hits ?? []
       found.set(
         query,
@@ -113,13 +152,35 @@ export class ServedVectors {
   #insertsOf(numbers: readonly number[], name: number | string): string {
     const inserts = numbers.map((n, i) => {
       const vector = base64(this.#source.vectorOf(n))
-      return [`${name}-${i}`, { n, _embeddings: { [INDEX]: vector } }] as const
+      const document = { n, ...this.#textsOf(n), _embeddings: { [INDEX]: vector } }
+      return [`${name}-${i}`, document] as const
     })
     return JSON.stringify({ inserts: Object.fromEntries(inserts) })
   }
 
-  get #indexUrl(): string {
-    return `${this.#server.origin}${tablePath(TABLE)}/indexes/${INDEX}`
+  #textsOf(n: number): object {
+    if (this.#articles === undefined) return {}
+    const { title, body } = this.#articles.articleAt(n)
+    return { title, body }
+  }
+
+  /** Queries of one and two terms, and phrases, class after class in turn. */
+  #words(): readonly object[] {
+    const articles = must(this.#articles, 'texts')
+    const { count, queries } = this.#source
+    const { seed } = this.#bench
+    const drawn = TOP_HITS_CLASSES.map((queryClass) =>
+      drawQueries(articles, queryClass, { seed, documents: count, count: queries.length }),
+    )
+    return queries.map((_, i) => {
+      const query = must(drawn[i % drawn.length]?.[i], 'a query of each class')
+      const body: object = JSON.parse(buildRequestBody(query))
+      return body
+    })
+  }
+
+  #urlOf(index: string): string {
+    return `${this.#server.origin}${tablePath(TABLE)}/indexes/${index}`
   }
 }
 
@@ -141,9 +202,21 @@ interface Answer {
   }[]
 }
 
-function bodyOf(query: Float32Array, effort: number): string {
-  const embeddings = { [INDEX]: base64(query) }
-  return JSON.stringify({ embeddings, limit: LIMIT, search_effort: effort, fields: ['n'] })
+function plan(queries: readonly object[]): Bodies {
+  const bodies = queries.map(bodyOf)
+  return { kind: 'bodies', path: `${tablePath(TABLE)}/query`, bodies, repeats: true }
+}
+
+function bodyOf(query: object): string {
+  return JSON.stringify({ ...query, limit: LIMIT, fields: ['n'] })
+}
+
+function embeddingsOf(query: Float32Array): object {
+  return { embeddings: { [INDEX]: base64(query) } }
+}
+
+function paced(effort: number): object {
+  return { search_effort: effort }
 }
 
 function base64(vector: Float32Array): string {

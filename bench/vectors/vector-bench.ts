@@ -10,7 +10,7 @@ import { BareUsearch } from './bare-usearch.ts'
 import { QuarryVectors } from './quarry-vectors.ts'
 import { comparePeer } from './compared-peer.ts'
 import { searchesWhileBuilding } from './building-vectors.ts'
-import { httpVectors, type HttpOptions } from './http-vectors.ts'
+import { httpVectors, hybridVectors, type HttpOptions } from './http-vectors.ts'
 import { builtPeers } from './peers.ts'
 import {
   LIMIT,
@@ -137,6 +137,10 @@ export class VectorBench implements Disposable {
   /** Both start a server with the same vectors. */
   async http(): Promise<RowResult> {
     return httpVectors(this.#httpOptions())
+  }
+
+  async hybrid(): Promise<RowResult> {
+    return hybridVectors(this.#httpOptions())
   }
 
   async building(): Promise<RowResult> {

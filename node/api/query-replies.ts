@@ -13,7 +13,7 @@ import { AT_ONCE_BYTES_MAX } from '../../lib/http/request-body.ts'
 import { runAtOnce, runSliced } from '../../lib/sliced.ts'
 import type { QueryResult } from '../coordinator/query/query-result.ts'
 import { parseSentInParts } from '../document/exact-json-parts.ts'
-import { parseExact } from '../document/exact-json.ts'
+import { parseQueryText } from '../query/request/parse-query-text.ts'
 import { parseQueryRequest, type QueryRequest } from '../query/request/query-request.ts'
 import { JsonPieces, writeJson } from './json-pieces.ts'
 import { isStale } from './consistency.ts'
@@ -42,7 +42,7 @@ export async function answerQueries(
   const ask: Ask = async (text) => {
     const value =
       text.length <= AT_ONCE_BYTES_MAX
-        ? parseExact(text)
+        ? parseQueryText(text)
         : await runSliced(parseSentInParts(text), { clock, signal })
     const request = parseQueryRequest(value)
     const options = { signal, memory, isStale: isStale({ query }) }

@@ -26,6 +26,10 @@ export class DocumentClock implements Clock {
     return this.#clock.uptimeMs()
   }
 
+  after(ms: number, act: () => void): () => void {
+    return this.#clock.after(ms, act)
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return this.#clock.sleep(ms, signal)
   }

@@ -51,7 +51,17 @@ const SEARCHED_PER_STEP = 256 * 1024
 
 export function parseExact(text: string | Buffer): JsonValue {
   const source = typeof text === 'string' ? text : text.toString('utf8')
-  return parseSource(source, SUSPICIOUS.test(source))
+  return parseSource(source, mayLoseDigits(source))
+}
+
+/** Whether a number of the text may have more digits than a double carries. */
+export function mayLoseDigits(source: string): boolean {
+  return SUSPICIOUS.test(source)
+}
+
+/** Parses as `parseExact` does, but every number becomes the nearest double. */
+export function parseDoubles(source: string): JsonValue {
+  return parseSource(source, false)
 }
 
 /**
@@ -65,7 +75,7 @@ export function* parseExactInSteps(json: Buffer): Sliced<JsonValue> {
   for (let from = 0; from < source.length && !isSuspicious; from += SEARCHED_PER_STEP) {
     yield
     const to = from + SEARCHED_PER_STEP + SUSPICIOUS_LENGTH
-    isSuspicious = SUSPICIOUS.test(source.slice(from, to))
+    isSuspicious = mayLoseDigits(source.slice(from, to))
   }
   yield
   return parseSource(source, isSuspicious)

@@ -16,7 +16,9 @@ const TERM_NAME = /^\d{1,10}$/
 /** Terms of 32 bits leave so many places of 21 in a double. Texts of vectors are shorter. */
 const PLACES_MAX = 2 ** 21
 const NUMBER_BYTES = 4
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+/** Base64 has padding to this many characters, which stand for so many bytes. */
+const QUAD = 4
+const QUAD_BYTES = 3
 const FORMS =
   'an array of numbers, base64 of little-endian float32, {"indices": [...], "values": [...]}, ' +
   '{"packed_indices": "...", "packed_values": "..."} or {"<term id>": weight}'
@@ -65,9 +67,11 @@ function floatsOf(values: readonly JsonValue[], where: string): Float32Array {
 }
 
 function checkFinite(floats: Float32Array, where: string): Float32Array {
-  const at = floats.findIndex((number) => !Number.isFinite(number))
-  if (at === -1) return floats
-  throw invalid(`${where}[${at}]`, 'must be a finite number that fits into a float32')
+  for (let at = 0; at < floats.length; at += 1) {
+    if (Number.isFinite(floats[at])) continue
+    throw invalid(`${where}[${at}]`, 'must be a finite number that fits into a float32')
+  }
+  return floats
 }
 
 function packedFloats(value: JsonValue | undefined, where: string): Float32Array {
@@ -82,12 +86,28 @@ function packedTerms(value: JsonValue | undefined, where: string): Uint32Array {
 
 /** The bytes of whole numbers, at the start of their buffer. */
 function bytesOf(value: JsonValue | undefined, where: string): Uint8Array<ArrayBuffer> {
-  if (typeof value !== 'string' || value.length % 4 !== 0 || !BASE64.test(value)) {
+  const bytes = typeof value === 'string' ? base64Bytes(value) : undefined
+  if (bytes === undefined) {
     throw invalid(where, 'must be base64 of little-endian numbers of 4 bytes, with its padding')
   }
-  const bytes = Uint8Array.from(Buffer.from(value, 'base64'))
   if (bytes.length % NUMBER_BYTES === 0) return bytes
   throw invalid(where, `has ${bytes.length} bytes, which are not whole numbers of 4 bytes`)
+}
+
+/**
+ * Undefined for what is not base64 with its padding. The decoder leaves out what it does not know, so that there are
+ * fewer bytes than there should be; but it takes the letters of base64url, too.
+ */
+function base64Bytes(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (text.length % QUAD !== 0 || text.includes('-') || text.includes('_')) return undefined
+  const bytes = new Uint8Array((text.length / QUAD) * QUAD_BYTES - paddingOf(text))
+  const written = Buffer.from(bytes.buffer).write(text, 'base64')
+  return written === bytes.length ? bytes : undefined
+}
+
+function paddingOf(text: string): number {
+  if (!text.endsWith('=')) return 0
+  return text.endsWith('==') ? 2 : 1
 }
 
 function termsOf(value: JsonValue | undefined, where: string): Uint32Array {

@@ -63,11 +63,13 @@ export async function fetchPage(
     const found = read(key)
     const record = found instanceof Promise ? await found : found
     if (record === undefined) continue
-    const fetched = await runInTurn(hitOf(options, { ...hit, key }, record), { clock })
+    const made = runInTurn(hitOf(options, { ...hit, key }, record), { clock })
+    // No wait without need: a page has up to ten thousand hits.
+    const fetched = made instanceof Promise ? await made : made
     const { _source: source } = fetched
     size.add(source.length)
     hits.push(fetched)
-    await marking?.add({ key, json: jsonOf(record) })
+    if (marking !== undefined) await marking.add({ key, json: jsonOf(record) })
   }
   await marking?.finish()
   if (special !== undefined) await addSpecial(hits, special, size)

@@ -1,9 +1,6 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 
-/** A reason given spares the error, with its stack, that `abort` would make for each query. */
-const DONE = 'the query is done'
-
 /** Aborts with the reason that the client is told: the time is up, or it has gone itself. */
 export class QueryDeadline implements Disposable {
   /** Monotonic time. */
@@ -11,21 +8,21 @@ export class QueryDeadline implements Disposable {
   readonly signal: AbortSignal
   readonly #timeoutMs: number
   readonly #end = new AbortController()
-  readonly #done = new AbortController()
   readonly #waits = new Set<string>()
+  readonly #client: AbortSignal
+  readonly #stopTimer: () => void
+  readonly #onGone = (): void => {
+    this.#end.abort(new ServiceError('CANCELLED', 'the client went away'))
+  }
 
   constructor(clock: Clock, timeoutMs: number, client: AbortSignal) {
     this.#timeoutMs = timeoutMs
     this.atMs = clock.monotonicMs() + timeoutMs
     this.signal = this.#end.signal
-    const cancel = (): void =>
-      this.#end.abort(new ServiceError('CANCELLED', 'the client went away'))
-    if (client.aborted) cancel()
-    client.addEventListener('abort', cancel, { once: true, signal: this.#done.signal })
-    clock.sleep(timeoutMs, this.#done.signal).then(
-      () => this.#end.abort(timeIsUp(timeoutMs)),
-      () => undefined, // answered in time
-    )
+    this.#client = client
+    if (client.aborted) this.#onGone()
+    client.addEventListener('abort', this.#onGone, { once: true })
+    this.#stopTimer = clock.after(timeoutMs, () => this.#end.abort(timeIsUp(timeoutMs)))
   }
 
   /** `what` is what the client is told if the time is up meanwhile: that something had not answered, and what to do. */
@@ -46,7 +43,8 @@ export class QueryDeadline implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#done.abort(DONE)
+    this.#stopTimer()
+    this.#client.removeEventListener('abort', this.#onGone)
   }
 }
 

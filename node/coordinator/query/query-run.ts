@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { runSliced, type Sliced } from '../../../lib/sliced.ts'
+import { runInTurn, type Sliced } from '../../../lib/sliced.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
 import type {
   IndexAnswer,
@@ -92,8 +92,8 @@ export class QueryRun {
     return shard.search<Kind, Name>(index, asked, limits)
   }
 
-  sliced<Result>(work: Sliced<Result>): Promise<Result> {
-    return runSliced(work, { clock: this.clock, signal: this.deadline.signal })
+  async sliced<Result>(work: Sliced<Result>): Promise<Result> {
+    return runInTurn(work, { clock: this.clock, signal: this.deadline.signal })
   }
 
   /**

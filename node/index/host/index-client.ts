@@ -10,8 +10,6 @@ import type { AnswerOf, IndexWorkerCallKind, RequestOf, StopFlag } from './proto
 
 /** The longest delay of a timer in milliseconds. */
 const DEADLINE_MAX_MS = 2 ** 31 - 1
-/** A reason given spares the error, with its stack, that `abort` would make for each search. */
-const DONE = 'the search is done'
 
 /** The limits of one question. The first limit that is met ends it. */
 export interface SearchLimits {
@@ -126,16 +124,14 @@ export class IndexClient {
     const leftMs = deadlineMs - this.#clock.monotonicMs()
     if (signal.aborted) throw stoppedError(STOP_REASONS.cancelled)
     if (leftMs <= 0) throw stoppedError(STOP_REASONS.deadline)
-    const done = new AbortController()
     signal.addEventListener('abort', onAbort, { once: true })
-    void this.#clock.sleep(Math.min(leftMs, DEADLINE_MAX_MS), done.signal).then(
-      () => end(STOP_REASONS.deadline),
-      () => undefined, // done before the deadline
+    const stopTimer = this.#clock.after(Math.min(leftMs, DEADLINE_MAX_MS), () =>
+      end(STOP_REASONS.deadline),
     )
     try {
       return await Promise.race([ask(stop), stopped])
     } finally {
-      done.abort(DONE)
+      stopTimer()
       signal.removeEventListener('abort', onAbort)
     }
   }

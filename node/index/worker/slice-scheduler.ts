@@ -29,6 +29,12 @@ export interface SliceRun<Label> {
   readonly label?: Label
 }
 
+/** Who hears of the end of a computation, within its last slice. What `onDone` throws goes to `onFailed`. */
+export interface SliceEnd<Result> {
+  readonly onDone: (result: Result) => void
+  readonly onFailed: (error: unknown) => void
+}
+
 /** What the thread did without a pause. */
 export interface Slice<Label> {
   readonly label: Label | undefined
@@ -57,12 +63,23 @@ export class SliceScheduler<Label = string> {
 
   /** Settles as the computation does. It begins in the next turn. */
   run<Result>(work: Paced<Result>, options: SliceRun<Label> = {}): Promise<Result> {
-    const { priority = 'search', interrupt, label } = options
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const running = new RunningWork(work, { resolve, reject, interrupt })
+    this.start(work, { onDone: resolve, onFailed: reject }, options)
+    return promise
+  }
+
+  /**
+   * As `run`, but the end is told within the slice. Code that waits for a promise continues only after the turn,
+   * in which other computations follow.
+   */
+  start<Result>(
+    work: Paced<Result>,
+    end: SliceEnd<Result>,
+    { priority = 'search', interrupt, label }: SliceRun<Label> = {},
+  ): void {
+    const running = new RunningWork(work, { ...end, interrupt })
     this.#queues[priority].push({ label, running })
     this.#schedule()
-    return promise
   }
 
   #schedule(): void {
@@ -122,9 +139,7 @@ interface Task<Label> {
   readonly running: { advance(mayContinue: () => boolean): Left }
 }
 
-interface Outcome<Result> {
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
+interface Outcome<Result> extends SliceEnd<Result> {
   readonly interrupt: (() => void) | undefined
 }
 
@@ -146,9 +161,9 @@ class RunningWork<Result> {
         if (!mayContinue()) return 'more'
         step = this.#work.next()
       }
-      this.#outcome.resolve(step.value)
+      this.#outcome.onDone(step.value)
     } catch (error) {
-      this.#outcome.reject(error)
+      this.#outcome.onFailed(error)
     }
     return 'nothing'
   }

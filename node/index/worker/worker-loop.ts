@@ -4,6 +4,8 @@
 //   L1  Calls that change an index are carried out one after the other, in their order; those of
 //       different indexes share the thread.
 //   L2  Questions wait for nothing but slices: they see the index as it is when they begin.
+//   L3  An answer leaves at the end of its last slice, not at the end of the turn: the main thread works on it
+//       while this thread works on other calls.
 
 import { isServiceError } from '../../../lib/errors.ts'
 import { sentError } from '../../../lib/worker-calls.ts'
@@ -46,11 +48,13 @@ export class IndexWorkerLoop {
       return
     }
     if (isQuestion(kind)) {
-      void this.#answer(message, 'search')
+      this.#answer(message, 'search', ignore)
       return
     }
     const before = this.#lanes.get(index) ?? Promise.resolve()
-    const lane = before.then(() => this.#answer(message, 'indexing'))
+    const lane = before.then(
+      () => new Promise<void>((resolve) => this.#answer(message, 'indexing', resolve)),
+    )
     this.#lanes.set(index, lane)
     void lane.then(() => {
       if (this.#lanes.get(index) === lane) this.#lanes.delete(index)
@@ -58,22 +62,24 @@ export class IndexWorkerLoop {
     })
   }
 
-  async #answer(message: ToIndex, priority: SlicePriority): Promise<void> {
-    const { host, scheduler, progress, post } = this.#with
+  #answer(message: ToIndex, priority: SlicePriority, onAnswered: () => void): void {
+    const { host, scheduler, progress, post, onBug } = this.#with
     const { id, index, kind } = message
     const label = { operation: kind, index, call: id }
-    try {
-      const answer = await scheduler.run(host.handle(message), { priority, label })
-      post({ kind: 'answer', id, answer })
-    } catch (error) {
-      if (isServiceError(error)) {
-        post({ kind: 'refusal', id, error: sentError(error) })
-      } else {
-        this.#with.onBug(error)
-      }
-    } finally {
+    const over = (): void => {
       progress.end(id)
+      onAnswered()
     }
+    const onDone = (answer: unknown): void => {
+      post({ kind: 'answer', id, answer })
+      over()
+    }
+    const onFailed = (error: unknown): void => {
+      if (isServiceError(error)) post({ kind: 'refusal', id, error: sentError(error) })
+      else onBug(error)
+      over()
+    }
+    scheduler.start(host.handle(message), { onDone, onFailed }, { priority, label })
   }
 
   #hear(message: ToldWorker): void {
@@ -101,4 +107,8 @@ export class IndexWorkerLoop {
       this.maintain()
     })
   }
+}
+
+function ignore(): void {
+  // Nothing waits for the end of a question.
 }

@@ -8,7 +8,7 @@
 // The list is made anew for each page, and while no document changes it is the same one. So a place says which list
 // it is of: a cursor of another query, or of other lists, is refused.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Sliced } from '../../../lib/sliced.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { QUERY_LIMIT_MAX, refuse } from '../query-limits.ts'
@@ -36,6 +36,8 @@ const QUERY_DIGITS = 16
 const LISTS_DIGITS = 8
 const PLACE = /^m([0-9a-f]{16})([0-9a-f]{8})\.(\d{1,5})\.([\w-]+)$/
 const SCORE = /^n(-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Infinity))$/
+/** A part that the request does not have. Most requests have few. */
+const ABSENT = '[null]'
 const DAMAGED = 'not a cursor: hand back the _sort of a hit'
 
 export function encodeMergedCursor(
@@ -79,20 +81,20 @@ function listOf(place: string): Omit<MergedPlace, 'score'> | undefined {
 export function* queryDigest(table: string, request: QueryRequest): Sliced<string> {
   const { indexes, fullText, filter, exclusion, vectors, merge, reranker, keyPrefix, pruner } =
     request
-  const hash = createHash('sha256')
   const { windowSize: _, ...merging } = merge ?? MERGE_DEFAULTS
   const parts = [table, indexes, fullText, filter, exclusion, merging, reranker, keyPrefix, pruner]
+  let text = ''
   for (const part of [...parts, ...Object.entries(vectors ?? {})]) {
-    hash.update(JSON.stringify([part], plainly))
+    text += part === undefined ? ABSENT : JSON.stringify([part], plainly)
     yield
   }
-  return hash.digest('hex').slice(0, QUERY_DIGITS)
+  return hash('sha256', text).slice(0, QUERY_DIGITS)
 }
 
 /** A digest of the lists that were merged, by their names: with failover they may be others the next time. */
 export function listsDigest(names: readonly string[]): string {
   const text = JSON.stringify(names.toSorted())
-  return createHash('sha256').update(text).digest('hex').slice(0, LISTS_DIGITS)
+  return hash('sha256', text).slice(0, LISTS_DIGITS)
 }
 
 /** Vectors by a digest of their bytes, which takes a small part of the time that their digits would. */
@@ -100,9 +102,7 @@ function plainly(_: string, value: unknown): unknown {
   if (value instanceof Map) return [...value]
   if (ArrayBuffer.isView(value)) {
     const { buffer, byteOffset, byteLength } = value
-    return createHash('sha256')
-      .update(new Uint8Array(buffer, byteOffset, byteLength))
-      .digest('hex')
+    return hash('sha256', new Uint8Array(buffer, byteOffset, byteLength))
   }
   return value
 }

@@ -6,6 +6,7 @@ export function aheadBy(clock: Clock, aheadMs: number): Clock {
     nowMs: () => clock.nowMs() + aheadMs,
     monotonicMs: () => clock.monotonicMs(),
     uptimeMs: () => clock.uptimeMs(),
+    after: (ms, act) => clock.after(ms, act),
     sleep: (ms, signal) => clock.sleep(ms, signal),
     every: (periodMs, task) => clock.every(periodMs, task),
   }

@@ -30,6 +30,10 @@ export class LeapingClock implements Clock {
     return systemClock.uptimeMs()
   }
 
+  after(ms: number, act: () => void): () => void {
+    return systemClock.after(ms, act)
+  }
+
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return systemClock.sleep(ms, signal)
   }

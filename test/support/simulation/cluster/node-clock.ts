@@ -69,9 +69,16 @@ export class NodeClock implements Clock {
     else run()
   }
 
-  /** Runs after so much time of this clock. */
-  after(ms: number, run: () => void): void {
-    this.#time.after(Math.max(0, ms) / this.#rate, () => this.whenAwake(run))
+  /** After so much time of this clock. */
+  after(ms: number, act: () => void): () => void {
+    let isCancelled = false
+    const due = (): void => {
+      if (!isCancelled) act()
+    }
+    this.#time.after(Math.max(0, ms) / this.#rate, () => this.whenAwake(due))
+    return () => {
+      isCancelled = true
+    }
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -32,6 +32,20 @@ describe('ManualClock', () => {
     expect(woken).to.deep.equal([10, 20, 30])
   })
 
+  it('acts after a time, once, unless that is taken back', () => {
+    const clock = new ManualClock()
+    const acted: string[] = []
+    clock.after(20, () => acted.push('kept'))
+    const cancel = clock.after(10, () => acted.push('taken back'))
+
+    clock.advance(9)
+    cancel()
+    clock.advance(11)
+    clock.advance(20)
+
+    expect(acted).to.deep.equal(['kept'])
+  })
+
   it('does not wake a sleeper because the wall clock stepped', async () => {
     const clock = new ManualClock()
     let woken = false
@@ -67,6 +81,17 @@ describe('ManualClock', () => {
     clock.advance(100)
     await settle()
     expect(gates).to.have.length(2)
+  })
+})
+
+describe('systemClock', () => {
+  it('acts after a time, unless that is taken back', async () => {
+    const acted: string[] = []
+    const cancel = systemClock.after(0, () => acted.push('taken back'))
+    cancel()
+    await new Promise<void>((resolve) => systemClock.after(1, resolve))
+
+    expect(acted).to.deep.equal([])
   })
 })
 

@@ -47,6 +47,35 @@ describe('SliceScheduler', () => {
     expect(world.turns).to.deep.equal(['a5', 'a1 b1'])
   })
 
+  it('tells the end of a computation before the next one of the turn begins', async () => {
+    const world = new World()
+    const heard: string[] = []
+    for (const name of ['a', 'b']) {
+      const onDone = (): void => void heard.push(`${name} is told`)
+      const work = noting(heard, `${name} begins`)
+      world.scheduler.start(work, { onDone, onFailed: unexpected })
+    }
+    world.turn()
+
+    expect(heard).to.deep.equal(['a begins', 'a is told', 'b begins', 'b is told'])
+  })
+
+  it('tells an error, also one of who hears of the end', () => {
+    const world = new World()
+    const heard: unknown[] = []
+    const onFailed = (error: unknown): void => void heard.push(error)
+    const [broken, deaf] = [new Error('broken'), new Error('deaf')]
+    const onDone = (): void => {
+      throw deaf
+    }
+
+    world.scheduler.start(failing(broken), { onDone, onFailed })
+    world.scheduler.start(answering(42), { onDone, onFailed })
+    world.turn()
+
+    expect(heard).to.deep.equal([broken, deaf])
+  })
+
   it('settles with the result or the error of the computation', async () => {
     const world = new World()
 
@@ -174,6 +203,15 @@ class World {
 function counted(steps: readonly string[]): string {
   const names = [...new Set(steps)]
   return names.map((name) => `${name}${steps.filter((one) => one === name).length}`).join(' ')
+}
+
+function unexpected(error: unknown): never {
+  return expect.fail(String(error))
+}
+
+function* noting(heard: string[], what: string): Sliced<void> {
+  heard.push(what)
+  yield
 }
 
 function* answering<Result>(result: Result): Sliced<Result> {

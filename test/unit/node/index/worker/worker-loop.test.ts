@@ -54,6 +54,21 @@ describe('the loop of an index worker', () => {
     expect(world.answerTo(search)).to.include({ total: 1 })
   })
 
+  it('answers a question before it works on the next one (L3)', async () => {
+    const world = new World(directory)
+    world.send(1, { kind: 'open', request: world.openRequest(1) })
+    await world.settle()
+    const during: unknown[] = []
+
+    const first = world.sendSearch(1)
+    world.sendSearch(1)
+    world.onSlice = () => during.push(world.answerTo(first))
+    await world.turn(1)
+
+    expect(during).to.have.length(2)
+    expect(during[0]).to.include({ total: 0 })
+  })
+
   it('shows a search either the earlier or the later version of a document', async () => {
     const world = new World(directory)
     world.send(1, { kind: 'open', request: world.openRequest(1) })
@@ -176,6 +191,7 @@ class World {
   readonly #directory: string
   #nextId = 1
   turns = 0
+  onSlice: () => void = () => undefined
 
   constructor(directory: string, memoryBytesMax = 64 * 2 ** 20) {
     this.#directory = directory
@@ -198,8 +214,10 @@ class World {
           },
         },
         defer: (turn) => this.#deferred.push(turn),
-        onEnd: ({ label, ms }) =>
-          this.slices.add({ operation: label?.operation ?? '', ms, cpuMs: ms, workMs: ms }),
+        onEnd: ({ label, ms }) => {
+          this.slices.add({ operation: label?.operation ?? '', ms, cpuMs: ms, workMs: ms })
+          this.onSlice()
+        },
       }),
       report: async () => ({ ...emptyWorkerReport(), slices: this.slices.report() }),
       progress,
