@@ -21,14 +21,15 @@ export interface GraphJob {
   /** The vectors of `rowCount` rows, durable. */
   readonly vectorsPath: string
   readonly rowCount: number
-  /** A graph and lists of the first rows, by the same range, to be extended; undefined: all rows are added. */
+  /** What there is of the first rows, to be extended; undefined: all rows are added. */
   readonly base: GraphBase | undefined
   /** Where they go: nothing is there yet. */
   readonly files: GraphFiles
 }
 
-/** What is extended, by path. Lists may be missing beside a graph of an earlier version. */
-export interface GraphBase extends Pick<GraphFiles, 'graph'> {
+/** What is extended, by path: a graph by the same range, and lists, or one of both. */
+export interface GraphBase {
+  readonly graph: string | undefined
   readonly lists: string | undefined
   readonly rowCount: number
 }
@@ -77,11 +78,11 @@ function* growGraph(job: GraphJob, source: FileRows): Paced<FileSum> {
   const { settings, base, rowCount } = job
   const shape = graphShapeOf(settings)
   const library = must(libraryOf(settings.engine), 'a library')
-  const graph =
-    base === undefined ? library.grow(shape, rowCount) : library.extend(shape, base.graph)
+  const former = base?.graph
+  const graph = former === undefined ? library.grow(shape, rowCount) : library.extend(shape, former)
   yield
   const quantizer = new Quantizer(settings, job.range)
-  for (let row = base?.rowCount ?? 0; row < rowCount; row += 1) {
+  for (let row = former === undefined ? 0 : (base?.rowCount ?? 0); row < rowCount; row += 1) {
     const { vectors, at } = source.row(row)
     graph.add(row, quantizer.encode(vectors, at))
     yield

@@ -72,7 +72,8 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
   ): Paced<WrittenSegment<VectorSegment> | undefined> {
     const { settings, library } = this.#with
     const hasGraph = order.makes === 'graph'
-    const plan = { settings, inputs: order.inputs, hasGraph, range: order.base?.range }
+    const range = order.base?.graph && order.base.range
+    const plan = { settings, inputs: order.inputs, hasGraph, range }
     if (!this.isDurable) return this.#keepInMemory(id, { ...plan, range: undefined, library })
     return this.#writeFiles(id, { order, plan: { ...plan, library: undefined }, make })
   }
@@ -125,9 +126,9 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
     }
   }
 
-  #baseOf({ id, rowCount, lists }: VectorSegment): GraphBase {
+  #baseOf({ id, rowCount, graph, lists }: VectorSegment): GraphBase {
     const files = this.#graphFiles(id)
-    return { rowCount, graph: files.graph, lists: lists && files.lists }
+    return { rowCount, graph: graph && files.graph, lists: lists && files.lists }
   }
 
   #graphFiles(id: number): GraphFiles {

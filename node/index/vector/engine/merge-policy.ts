@@ -46,7 +46,7 @@ export interface MergePolicy {
 /** What to merge next. */
 export interface MergeChoice {
   readonly ids: readonly number[]
-  /** The one of them whose graph is extended. */
+  /** The first of them, whose graph and lists are extended, or whose lists alone are. */
   readonly base: number | undefined
   readonly makes: SegmentKind
 }
@@ -153,7 +153,11 @@ function chooseGraph(
   if (smallest === undefined || rowsOf(flat) < rowsMin) return undefined
   const chosen = within(flat.toSorted(bySize), rowsMax)
   const merged = chosen.length > 0 ? chosen : [smallest]
-  return { ids: merged.map(({ id }) => id), base: undefined, makes: 'graph' }
+  // The lists of the largest are kept if all of its rows are.
+  const largest = merged.at(-1)
+  const base = largest?.hasLists === true && largest.deletedCount === 0 ? largest : undefined
+  const ordered = base === undefined ? merged : [base, ...merged.filter((one) => one !== base)]
+  return { ids: ordered.map(({ id }) => id), base: base?.id, makes: 'graph' }
 }
 
 /** What segments without a graph become together. */

@@ -38,7 +38,7 @@ export interface WrittenSegment<Segment> {
 export interface SegmentOrder<Rows extends DocumentRows, Segment> {
   readonly inputs: readonly SegmentInput<Rows>[]
   readonly makes: SegmentKind
-  /** The first input, all of whose documents are kept: its graph is extended. */
+  /** The first input, all of whose documents are kept: its graph and its lists are extended, as far as it has them. */
   readonly base: Segment | undefined
 }
 

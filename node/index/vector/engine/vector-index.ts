@@ -127,6 +127,8 @@ export class VectorIndex<
   #checkpoint = 0
   #nextId = 1
   #isClosed = false
+  /** The last flush began because the tail was full: there is more to come. */
+  #isFilling = false
   readonly #upkeep: Upkeep
 
   constructor(options: VectorIndexOptions<Document, Rows, Segment>) {
@@ -172,7 +174,9 @@ export class VectorIndex<
   setSequence(sequence: number): void {
     this.assertOpen()
     this.#sequence = sequence
-    if (this.#isTailFull) this.beginFlush()
+    if (!this.#isTailFull) return
+    this.beginFlush()
+    this.#isFilling = true
   }
 
   /** In one step: the document is found from then on, and the one that it replaces no longer. */
@@ -195,6 +199,7 @@ export class VectorIndex<
 
   /** What was applied becomes the checkpoint, as `maintain` is driven, until not `isFlushing`. */
   beginFlush(): void {
+    this.#isFilling = false
     if (this.isFlushing || this.#isClosed) return
     if (this.#checkpoint === this.#sequence && this.#tail.rows.docCount === 0) return
     this.#upkeep.beginFlush(this.#flush())
@@ -321,7 +326,8 @@ export class VectorIndex<
   }
 
   #nextMerge(): Paced<void> | undefined {
-    const isSettled = this.#tail.rows.docCount === 0 && this.#frozen === undefined
+    const isEmpty = this.#tail.rows.docCount === 0 && this.#frozen === undefined
+    const isSettled = isEmpty && !this.#isFilling && this.#merging.size === 0
     const { mergePolicy } = this.#with.limits
     const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
     const chosen = chooseMerge(this.#idleSizes(), policy, isSettled)

@@ -67,7 +67,7 @@ describe('the choice of a merge of segments with vectors', () => {
 
     expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({
       ids: [2],
-      base: undefined,
+      base: 2,
       makes: 'graph',
     })
     const large = [segment(1, 99_000, { hasGraph: true }), segment(2, 2000, { hasGraph: true })]
@@ -97,6 +97,17 @@ describe('the choice of a merge of segments with vectors', () => {
     expect(first).to.deep.equal({ ids: [1, 2, 3, 4], base: undefined, makes: 'rows' })
     expect(second).to.deep.equal({ ids: [9, 10, 5, 6, 7], base: undefined, makes: 'lists' })
     expect(none).to.equal(undefined)
+  })
+
+  it('keeps the lists of the largest segment that gets into a graph, unless some of it are dead', () => {
+    const listed = segment(1, 3000, { hasLists: true })
+    const dead = segment(1, 3000, { hasLists: true, deletedCount: 1 })
+
+    const kept = chooseMerge([segment(2, 300), listed], POLICY, false)
+    const anew = chooseMerge([segment(2, 300), dead], POLICY, false)
+
+    expect(kept).to.deep.equal({ ids: [1, 2], base: 1, makes: 'graph' })
+    expect(anew).to.deep.equal({ ids: [2, 1], base: undefined, makes: 'graph' })
   })
 
   it('sorts rows into lists before they get into a graph', () => {
