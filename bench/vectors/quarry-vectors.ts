@@ -46,10 +46,10 @@ export class QuarryVectors implements Disposable {
   }
 
   /** Opens what the directory has. */
-  static async open(directory: string): Promise<QuarryVectors> {
+  static async open(directory: string, memoryBytesMax = MEMORY_BYTES): Promise<QuarryVectors> {
     const others = new OtherThreads()
     const { disk, builder } = others
-    const parts = { clock: systemClock, memoryBytesMax: MEMORY_BYTES, disk }
+    const parts = { clock: systemClock, memoryBytesMax, disk }
     const family = openVectorFamily(parts, { builder })
     const definition = {
       id: '0123456789abcdef',

@@ -15,6 +15,7 @@ export const vectorsSuite: SuiteEntry = {
     'building',
     'replaced',
     'start',
+    'memory',
     'sparse',
   ],
   takesDocuments: true,
@@ -39,6 +40,7 @@ function buildVectorsSuite(bench: Bench): Suite {
       building: row((vectors) => vectors.building()),
       replaced: row((vectors) => vectors.replaced()),
       start: row((vectors) => vectors.start()),
+      memory: row((vectors) => vectors.memory()),
       sparse: async () => sparseRow(bench),
     },
     async [Symbol.asyncDispose]() {

@@ -11,6 +11,7 @@ import { QuarryVectors } from './quarry-vectors.ts'
 import { comparePeer } from './compared-peer.ts'
 import { searchesWhileBuilding } from './building-vectors.ts'
 import { httpVectors, hybridVectors, type HttpOptions } from './http-vectors.ts'
+import { measureMemory } from './memory-row.ts'
 import { builtPeers } from './peers.ts'
 import {
   LIMIT,
@@ -218,6 +219,10 @@ export class VectorBench implements Disposable {
       goal: { kind: 'below', value: 2000 },
     }
     return { findings: [finding] }
+  }
+
+  async memory(): Promise<RowResult> {
+    return measureMemory(this.#source, this.#directory)
   }
 
   [Symbol.dispose](): void {
