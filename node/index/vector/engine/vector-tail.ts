@@ -6,21 +6,43 @@ export interface VectorDocument extends RowsDocument {
   readonly vectors: Float32Array
 }
 
-/** The newest documents of an index of dense vectors. */
+/** Rows of as many bytes lie together, or one larger row. */
+const PIECE_BYTES = 128 * 1024
+const NO_VECTORS = new Float32Array(0)
+
+/** The newest documents of an index of dense vectors. A search compares with all of them, so their rows lie together. */
 export class VectorTail extends RowsTail<VectorDocument> implements DenseRows {
   readonly #dimension: number
+  readonly #rowsPerPiece: number
+  readonly #pieces: Float32Array[] = []
   readonly isResident = true
 
   constructor(dimension: number) {
     super()
     this.#dimension = dimension
+    this.#rowsPerPiece = Math.max(1, Math.floor(PIECE_BYTES / (dimension * 4)))
+  }
+
+  override add(document: VectorDocument): number {
+    const { vectors, starts } = document
+    const first = this.rowCount
+    for (let i = 0; i < starts.length; i += 1) {
+      const from = i * this.#dimension
+      this.#set(first + i, vectors.subarray(from, from + this.#dimension))
+    }
+    return super.add({ ...document, vectors: NO_VECTORS })
   }
 
   block(row: number, count: number): VectorBlock {
-    const doc = this.docOfRow(row)
-    const inDoc = row - this.firstRowOf(doc)
-    const { vectors, starts } = this.document(doc)
-    const rowCount = Math.min(count, starts.length - inDoc)
-    return { vectors, at: inDoc * this.#dimension, rowCount }
+    const inPiece = row % this.#rowsPerPiece
+    const rowCount = Math.min(count, this.rowCount - row, this.#rowsPerPiece - inPiece)
+    const vectors = this.#pieces[Math.floor(row / this.#rowsPerPiece)] ?? NO_VECTORS
+    return { vectors, at: inPiece * this.#dimension, rowCount }
+  }
+
+  #set(row: number, vector: Float32Array): void {
+    const inPiece = row % this.#rowsPerPiece
+    if (inPiece === 0) this.#pieces.push(new Float32Array(this.#rowsPerPiece * this.#dimension))
+    this.#pieces.at(-1)?.set(vector, inPiece * this.#dimension)
   }
 }

@@ -42,7 +42,8 @@ export function* runNearest(
   const snapshot = index.snapshot(request.filter)
   try {
     const search = new NearestSearch(by, request, snapshot)
-    for (const part of snapshot.parts) {
+    // What is found in the largest part tells soon that a small one has nothing nearer.
+    for (const part of snapshot.parts.toSorted(byRows)) {
       yield* search.searchPart({ part, passing: new PassingRows(part, request) })
     }
     const total = snapshot.liveCount - (yield* expiredCount(snapshot, request))
@@ -174,18 +175,21 @@ class NearestSearch {
     const { found } = this
     const meter = this.#meter()
     const best: { doc: number; row: number; distance: number }[] = []
+    const patience = Math.ceil(rescored / IN_VAIN_PARTS)
     let within = 0
+    let inVain = 0
     let isBeyond = isAll
     for (const doc of documents.docs) {
-      if (within >= rescored) break
+      if (within >= rescored || inVain >= patience) break
       const rows = documents.rowsOf(doc)
       const nearest = this.#nearestOf(part.rows, rows)
       best.push({ doc, ...nearest })
+      inVain = nearest.distance > found.bar ? inVain + 1 : 0
       if (found.isWithin(nearest.distance)) within += 1
       if (found.isBeyond(nearest.distance)) isBeyond = true
       if (meter.spend(rows.length * this.#settings.dimension)) yield
     }
-    if (within < found.limit && !isBeyond) return false
+    if (within < found.limit && inVain < patience && !isBeyond) return false
     for (const one of best) found.offer({ rows: part.rows, ...one })
     return true
   }
@@ -219,6 +223,17 @@ class NearestSearch {
     return new StepMeter(NUMBERS_PER_STEP)
   }
 }
+
+/** The most rows first. */
+function byRows(a: DensePart, b: DensePart): number {
+  return b.rows.rowCount - a.rows.rowCount
+}
+
+/**
+ * Candidates come about by their distance: when so large a part of them in a row is farther away than what other parts
+ * have, none of the rest is a hit.
+ */
+const IN_VAIN_PARTS = 4
 
 /** From this share of passing documents on, reading all costs less than reading each. */
 const DENSE = 0.2
