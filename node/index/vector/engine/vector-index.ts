@@ -14,37 +14,21 @@
 // Everything long is in steps, and the disk syncs in another thread; searches take a snapshot, and they and writes may
 // come between any two steps.
 
-import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import { Upkeep } from '../../files/upkeep.ts'
 import type { OrdinalSet } from '../../host/ordinal-set.ts'
-import type { BuiltGraph, GraphBuilder, GraphJob } from '../building/graph-job.ts'
-import { DeletedDocuments, hasDocument, newDocumentBits } from '../segment/deleted-documents.ts'
+import type { GraphBuilder } from '../building/graph-job.ts'
+import { DeletedDocuments, hasDocument } from '../segment/deleted-documents.ts'
 import type { DocumentRows } from '../segment/document-rows.ts'
 import type { SealedRows } from '../segment/sealed-rows.ts'
 import { LiveOrdinals } from './live-ordinals.ts'
-import type { Manifest, ManifestSegment } from './manifest.ts'
-import {
-  chooseMerge,
-  chooseListed,
-  type MergeChoice,
-  type MergePolicy,
-  type SegmentKind,
-  type SegmentSize,
-} from './merge-policy.ts'
+import type { Manifest } from './manifest.ts'
+import type { MergePolicy } from './merge-policy.ts'
 import type { RowsDocument, RowsTail } from './rows-tail.ts'
-import type { SegmentOrder, SegmentStore, WrittenSegment } from './segment-store.ts'
-import {
-  markCheckpoint,
-  newPart,
-  partOf,
-  viewOf,
-  type FormerPart,
-  type LiveDocuments,
-  type PartView,
-  type VectorPart,
-} from './vector-part.ts'
+import { SealedParts, type EndMerge } from './sealed-parts.ts'
+import type { SegmentStore } from './segment-store.ts'
+import { viewOf, type LiveDocuments, type PartView, type VectorPart } from './vector-part.ts'
 
 /** The numbers of an index; a test passes small ones. */
 export interface VectorIndexLimits {
@@ -118,14 +102,10 @@ export class VectorIndex<
   readonly #with: VectorIndexOptions<Document, Rows, Segment>
   readonly #store: SegmentStore<Rows, Segment>
   readonly #ordinals = new LiveOrdinals()
-  #parts: VectorPart<Segment>[] = []
-  /** Those that a merge has chosen. */
-  readonly #merging = new Set<VectorPart<Segment>>()
+  readonly #parts: SealedParts<Rows, Segment>
   #tail: LiveDocuments<TailOf<Document, Rows>>
   #frozen: LiveDocuments<TailOf<Document, Rows>> | undefined
   #sequence = 0
-  #checkpoint = 0
-  #nextId = 1
   #isClosed = false
   /** The last flush began because the tail was full: there is more to come. */
   #isFilling = false
@@ -133,7 +113,9 @@ export class VectorIndex<
 
   constructor(options: VectorIndexOptions<Document, Rows, Segment>) {
     this.#with = options
-    this.#store = options.store
+    const { store, builder, limits } = options
+    this.#store = store
+    this.#parts = new SealedParts({ store, builder, mergePolicy: limits.mergePolicy })
     this.#upkeep = new Upkeep(options.onWork)
     this.#tail = this.#newTail()
   }
@@ -144,12 +126,12 @@ export class VectorIndex<
    */
   *restore(): Paced<void> {
     const manifest = this.#store.readManifest()
-    if (manifest === undefined) yield* this.#writeManifest(this.#checkpoint)
+    if (manifest === undefined) yield* this.#parts.commit(0)
     else yield* this.#restore(manifest)
   }
 
   get checkpoint(): number {
-    return this.#checkpoint
+    return this.#parts.checkpoint
   }
 
   get unflushedBytes(): number {
@@ -201,21 +183,25 @@ export class VectorIndex<
   beginFlush(): void {
     this.#isFilling = false
     if (this.isFlushing || this.#isClosed) return
-    if (this.#checkpoint === this.#sequence && this.#tail.rows.docCount === 0) return
+    if (this.checkpoint === this.#sequence && this.#tail.rows.docCount === 0) return
     this.#upkeep.beginFlush(this.#flush())
   }
 
   /** One step of a flush or a merge; answers whether there is another one that need not wait. */
   maintain(): boolean {
     if (this.#isClosed) return false
-    return this.#upkeep.step([() => this.#nextMerge(), () => this.#nextListed()])
+    const end: EndMerge = (listing) => this.#upkeep.endMerge(listing)
+    return this.#upkeep.step([
+      () => this.#parts.nextMerge(this.#isIdle, end),
+      () => this.#parts.nextListed(end),
+    ])
   }
 
   snapshot(filter: OrdinalSet | undefined): VectorSnapshot<Rows, Segment> {
     this.assertOpen()
-    const segments = this.#parts.map(({ rows }) => rows)
+    const segments = this.#parts.all.map(({ rows }) => rows)
     for (const segment of segments) segment.retain()
-    const sealed = this.#parts.map((part) => viewOf<Rows, Segment>(part, part.rows))
+    const sealed = this.#parts.all.map((part) => viewOf<Rows, Segment>(part, part.rows))
     const tails = [this.#frozen, this.#tail].filter((part) => part !== undefined)
     const parts = [...sealed, ...tails.map((part) => viewOf<Rows, Segment>(part))]
     return {
@@ -237,7 +223,7 @@ export class VectorIndex<
 
   stats(): VectorIndexStats {
     const sum = (valueOf: (part: VectorPart<Segment>) => number): number =>
-      this.#parts.reduce((total, part) => total + valueOf(part), 0)
+      this.#parts.all.reduce((total, part) => total + valueOf(part), 0)
     const sealed = sum(({ rows, deleted }) => rows.bytesInMemory + deleted.bytesInMemory)
     return {
       documents: this.#liveCount(),
@@ -250,8 +236,7 @@ export class VectorIndex<
   close(): void {
     this.#isClosed = true
     this.#upkeep.end()
-    for (const { rows } of this.#parts) rows.close()
-    this.#parts = []
+    this.#parts.close()
   }
 
   /** A change, or a flush, may be under way when the index is given up. */
@@ -265,6 +250,11 @@ export class VectorIndex<
     return bytesInMemory >= tailBytesMax || rowCount >= tailRowsMax
   }
 
+  /** Nothing waits to be written, and nothing is expected soon. */
+  get #isIdle(): boolean {
+    return !this.#isFilling && this.#tail.rows.docCount === 0 && this.#frozen === undefined
+  }
+
   #newTail(): LiveDocuments<TailOf<Document, Rows>> {
     return { rows: this.#with.newTail(), deleted: new DeletedDocuments() }
   }
@@ -272,7 +262,7 @@ export class VectorIndex<
   /** The newest first. */
   #lives(): readonly LiveDocuments[] {
     const frozen = this.#frozen === undefined ? [] : [this.#frozen]
-    return [this.#tail, ...frozen, ...this.#parts]
+    return [this.#tail, ...frozen, ...this.#parts.all]
   }
 
   #liveCount(): number {
@@ -281,20 +271,12 @@ export class VectorIndex<
 
   *#restore(manifest: Manifest): Sliced<void> {
     try {
-      for (const listed of manifest.segments) {
-        const deleted = yield* this.#store.readDeleted(listed)
-        const part = newPart(yield* this.#store.open(listed), listed, deleted)
-        this.#parts.push(part)
-        yield* this.#learnOrdinals(part)
-      }
+      yield* this.#parts.restore(manifest, (part) => this.#learnOrdinals(part))
     } catch (error) {
       this.close()
       throw error
     }
-    this.#nextId = manifest.nextId
-    this.#checkpoint = manifest.checkpoint
     this.#sequence = manifest.checkpoint
-    this.#store.removeUnlisted(manifest.segments)
   }
 
   *#learnOrdinals({ rows, checkpointed }: VectorPart<Segment>): Sliced<void> {
@@ -310,168 +292,16 @@ export class VectorIndex<
     const sequence = this.#sequence
     const inputs = [{ rows: frozen.rows, without: frozen.deleted.view() }]
     const order = { inputs, makes: 'rows', base: undefined } as const
-    const marks = this.#parts.map((part) => {
-      return { part, bits: part.deleted.view(), count: part.deleted.count }
-    })
+    const marks = this.#parts.marks()
     this.#frozen = frozen
     this.#tail = this.#newTail()
     yield
-    const written = yield* this.#write(order)
-    // VI4: the parts are those of the first step.
-    for (const { part, bits, count } of marks) markCheckpoint(part, bits, count)
+    const written = yield* this.#parts.write(order)
     this.#frozen = undefined
-    if (written !== undefined) this.#add(written, [{ ...frozen, checkpointed: undefined }])
-    yield* this.#commit(sequence)
-    this.#checkpoint = sequence
-  }
-
-  #nextMerge(): Paced<void> | undefined {
-    const isEmpty = this.#tail.rows.docCount === 0 && this.#frozen === undefined
-    const isSettled = isEmpty && !this.#isFilling && this.#merging.size === 0
-    const { mergePolicy } = this.#with.limits
-    const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
-    const chosen = chooseMerge(this.#idleSizes(), policy, isSettled)
-    return chosen && this.#merge(chosen)
-  }
-
-  /** Beside a merge that waits for its graph. */
-  #nextListed(): Paced<void> | undefined {
-    if (!this.#canExtend) return undefined
-    const chosen = chooseListed(this.#idleSizes(), this.#with.limits.mergePolicy)
-    return chosen && this.#merge(chosen)
-  }
-
-  /** The sizes of the segments that no merge has chosen. */
-  #idleSizes(): readonly SegmentSize[] {
-    const idle = this.#parts.filter((part) => !this.#merging.has(part))
-    return idle.map(({ rows, checkpointedCount }) => {
-      const { id, rowCount, docCount, isIndexed, isListed } = rows
-      const hasGraph = isIndexed || !this.#store.hasGraphs
-      const size = { id, rowCount, docCount, deletedCount: checkpointedCount }
-      return { ...size, hasGraph, hasLists: isListed }
-    })
-  }
-
-  /** Without files, or without graphs, all rows are written again. */
-  get #canExtend(): boolean {
-    return this.#store.isDurable && this.#store.hasGraphs
-  }
-
-  #merge({ ids, base, makes }: MergeChoice): Paced<void> {
-    const partOfId = (id: number): VectorPart<Segment> => {
-      return must(
-        this.#parts.find(({ rows }) => rows.id === id),
-        'a chosen segment',
-      )
-    }
-    const inputs = ids.map(partOfId)
-    for (const part of inputs) this.#merging.add(part)
-    const extended = this.#canExtend && base !== undefined ? partOfId(base).rows : undefined
-    return this.#mergeParts(inputs, makes, extended)
-  }
-
-  *#mergeParts(
-    inputs: readonly VectorPart<Segment>[],
-    makes: SegmentKind,
-    base: Segment | undefined,
-  ): Paced<void> {
-    let written: WrittenSegment<Segment> | undefined
-    try {
-      written = yield* this.#write({
-        inputs: inputs.map(({ rows, checkpointed }) => {
-          return { rows, without: rows === base ? NO_DOCUMENTS : checkpointed }
-        }),
-        makes: this.#store.hasGraphs ? makes : 'rows',
-        base,
-      })
-      this.#parts = this.#parts.filter((part) => !inputs.includes(part))
-      if (written !== undefined) this.#add(written, inputs)
-      yield* this.#upkeep.endMerge(this.#commit(this.#checkpoint))
-    } finally {
-      for (const part of inputs) this.#merging.delete(part)
-    }
-    for (const { rows, listed } of inputs) {
-      rows.close()
-      this.#store.remove(rows.id)
-      if (listed.deleted !== undefined) this.#store.removeDeleted(rows.id, listed.deleted)
-    }
-    if (written !== undefined) yield* this.#warm(written.segment)
-  }
-
-  /** In the memory that the segments before it had. */
-  *#warm(segment: Segment): Sliced<void> {
-    segment.retain()
-    try {
-      yield* segment.warm()
-    } finally {
-      segment.close()
-    }
-  }
-
-  #add(
-    { segment, listed, numbers }: WrittenSegment<Segment>,
-    inputs: readonly Omit<FormerPart, 'numbers'>[],
-  ): void {
-    const former = inputs.map(({ deleted, checkpointed }, i) => {
-      return { numbers: must(numbers[i], 'numbers'), deleted, checkpointed }
-    })
-    this.#parts.push(partOf(segment, listed, former))
-  }
-
-  *#write(order: SegmentOrder<Rows, Segment>): Paced<WrittenSegment<Segment> | undefined> {
-    const id = this.#nextId
-    this.#nextId += 1
-    let written: WrittenSegment<Segment> | undefined
-    try {
-      written = yield* this.#store.write(id, order, (job) => this.#makeGraph(job))
-      return written
-    } finally {
-      if (written === undefined) this.#store.remove(id)
-    }
-  }
-
-  *#makeGraph(job: GraphJob): Paced<BuiltGraph> {
-    const done = Promise.withResolvers<void>()
-    const building = this.#with.builder.begin(job, done.resolve)
-    try {
-      for (let built = building.outcome(); ; built = building.outcome()) {
-        if (built !== undefined) return built
-        yield building.advance() ? undefined : done.promise
-      }
-    } finally {
-      building.cancel()
-    }
-  }
-
-  /**
-   * Writes deletions up to the checkpoint, and then the manifest; then removes what it no longer names. Nothing else
-   * changes what is listed meanwhile (VI4).
-   */
-  *#commit(checkpoint: number): Paced<void> {
-    const obsolete: Required<Pick<ManifestSegment, 'id' | 'deleted'>>[] = []
-    for (const part of this.#parts) {
-      if (!part.isUnlisted) continue
-      const { id, deleted } = part.listed
-      if (deleted !== undefined) obsolete.push({ id, deleted })
-      const generation = (deleted?.generation ?? 0) + 1
-      const file = yield* this.#store.writeDeleted(id, generation, part.checkpointed)
-      if (file !== undefined) part.listed = { ...part.listed, deleted: file }
-      part.isUnlisted = false
-    }
-    yield* this.#writeManifest(checkpoint)
-    for (const { id, deleted } of obsolete) this.#store.removeDeleted(id, deleted)
-  }
-
-  *#writeManifest(checkpoint: number): Paced<void> {
-    yield* this.#store.writeManifest({
-      checkpoint,
-      nextId: this.#nextId,
-      segments: this.#parts.map(({ listed }) => listed),
-    })
+    if (written !== undefined) this.#parts.add(written, [{ ...frozen, checkpointed: undefined }])
+    // VI4: the parts are those of the first step.
+    yield* this.#parts.commit(sequence, marks)
   }
 }
 
 const LEARNT_PER_STEP = 4096
-/** Where there are no lists, and what is added to a segment is half of it, because all rows have to be written again. */
-const REWRITTEN = { extendedRatio: 1 / 2, settledRatio: 1 / 2, listedRowsMin: Infinity } as const
-const NO_DOCUMENTS = newDocumentBits(0)
