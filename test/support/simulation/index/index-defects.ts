@@ -48,7 +48,7 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'this.#send(this.#isBuilding ? 0 : upTo, changes)',
     instead: 'this.#send(upTo, changes)',
     kinds: ['kill_while_building'],
-    seed: 244,
+    seed: 103,
   },
   'a batch that counts as one entry more': {
     file: 'shard/following/index-follower.ts',
@@ -73,7 +73,7 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'if (bytes.length !== words * 4 + 4 || readUint32(bytes, words * 4) !== sum) {',
     instead: 'if (bytes.length !== words * 4 + 4 || sum < 0) {',
     kinds: ['kill_and_flip'],
-    seed: 56,
+    seed: 101,
   },
   'an end of a worker that nobody hears of': {
     file: 'index/host/index-worker-thread.ts',
