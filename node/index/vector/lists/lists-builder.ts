@@ -8,7 +8,7 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { Quantizer, RangeFinder, type QuantizerRange } from '../graph/quantizer.ts'
 import { strideOf, type Kernels } from '../kernels/code-memory.ts'
-import { evenly, ListCenters, LISTS_MAX } from './list-centers.ts'
+import { ListCenters, LISTS_MAX, sampled } from './list-centers.ts'
 import { newListsTable, type ListsTable } from './lists-table.ts'
 
 /** Rows from which the range of the integers is learnt. */
@@ -79,7 +79,7 @@ function keptOf({ former, source }: ListsPlan): FormerLists | undefined {
 
 function* findRange({ settings, source }: ListsPlan): Sliced<QuantizerRange> {
   const finder = new RangeFinder({ ...settings, quantization: 'i8' })
-  for (const row of evenly(source.rowCount, RANGE_ROWS)) {
+  for (const row of sampled(source.rowCount, RANGE_ROWS)) {
     const { vectors, at } = source.row(row)
     finder.add(vectors, at)
     yield
