@@ -139,20 +139,16 @@ class NearestSearch {
     return yield* this.#rescore(part, { documents: passing.byDocument(rows), isAll, rescored })
   }
 
-  #askedOfLists(
-    { range }: RowLists,
-    { rowsPerDocument, rowCount }: SearchCase,
-    rescored: number,
-  ): ListCase {
+  #askedOfLists({ range }: RowLists, searched: SearchCase, rescored: number): ListCase {
     const { limit, effort, vector } = this.#request
     const quantizer = new Quantizer({ ...this.#settings, quantization: 'i8' }, range)
     const integers = quantizer.integersOf(vector, 0)
-    const rows = Math.min(rowsPerDocument, ROWS_COUNTED_MAX)
+    const rows = Math.min(searched.rowsPerDocument, ROWS_COUNTED_MAX)
     return {
       query: { integers, metric: integerMetricOf(this.#settings.metric) },
       rescored: Math.ceil(rescored * rows),
       limit: Math.ceil(limit * rows),
-      patience: patienceOf(effort, rowCount),
+      patience: patienceOf(effort, searched),
     }
   }
 

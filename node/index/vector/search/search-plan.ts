@@ -88,17 +88,19 @@ export function exactRows(hasListsInMemory: boolean): number {
   return hasListsInMemory ? 256 : 2048
 }
 
-/** For as many rows the patience below was chosen. What is near lies in more lists where there are more. */
-const PATIENCE_ROWS = 100_000
-
 /** How long the search of lists goes without finding a nearer hit: in rows, and in lists that had some. */
 export function patienceOf(
   effort: number,
-  rowCount: number,
+  { rowCount, passing }: Pick<SearchCase, 'rowCount' | 'passing'>,
 ): { readonly rows: number; readonly lists: number } {
-  const factor = 8 ** (effort * 2 - 1) * Math.sqrt(Math.max(1, rowCount / PATIENCE_ROWS))
-  return { rows: Math.round(512 * factor), lists: Math.max(1, Math.round(4 * factor)) }
+  const factor = 8 ** (effort * 2 - 1)
+  // Where few rows pass, so many would be most of them.
+  const few = Math.max(ROWS_IN_VAIN_MIN, (rowCount * passing) / 16)
+  const rows = Math.round(Math.min(512, few) * factor)
+  return { rows, lists: Math.max(1, Math.round(5 * factor)) }
 }
+
+const ROWS_IN_VAIN_MIN = 128
 
 /** What decides how far a search has to look. */
 export interface NeededCase {
