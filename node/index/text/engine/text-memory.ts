@@ -1,6 +1,6 @@
 // The memory that the indexes of one worker share. Of the bound, 15/32 are for pages of segment files,
-// an eighth for the terms of recent lookups, 1/32 for selections, and the rest for memory segments,
-// including the one that is being flushed. The bound leaves out the parts that grow with the documents:
+// an eighth for the terms of recent lookups, 1/32 for selections, and the rest, at most 64 MiB, for memory
+// segments, including the one that is being flushed. The bound leaves out the parts that grow with the documents:
 // norms, the sparse indexes of dictionaries, key filters and deletions take some five bytes for each
 // document and text field, and a document that expires takes twelve bytes more.
 
@@ -19,7 +19,7 @@ const TEXT_MEMORY_BYTES_DEFAULT = 192 * 2 ** 20
 
 /**
  * The caches that the indexes of one worker share, and the bounds of their memory segments and
- * selections. `bytesMax` is the sum of all parts.
+ * selections. `bytesMax` bounds the sum of all parts.
  */
 export class TextMemory {
   readonly pages: PageCache

@@ -12,7 +12,7 @@ const FLOAT_BYTES = 4
 /** What a processor keeps near itself, or one row of the largest vectors. */
 const ROWS_BYTES = Math.max(128 * 1024, DIMENSION_MAX * FLOAT_BYTES)
 /** The most rows that are measured together, however small they are. */
-const ROWS_MAX = 1024
+const ROWS_MAX = 256
 const PAGE_BYTES = 65_536
 /** Half the distance between 1 and the next float. */
 const ROUNDING = 2 ** -24

@@ -18,8 +18,10 @@ export interface RowScanParts {
   readonly found: NearestDocuments
 }
 
-/** Numbers that are read and compared in some tenths of a millisecond. */
+/** Numbers that are compared in some tenths of a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 20
+/** What a row takes beside its numbers; one that may be read from a file takes some microseconds. */
+const ROW_COSTS = { resident: 64, read: 4096 } as const
 
 /** Consecutive rows. */
 interface RowRun {
@@ -46,7 +48,7 @@ export class RowScan {
       for (let row = from; row < to;) {
         row += this.#add(row, to)
         if (!floats.isFull) continue
-        const measured = floats.count * query.vector.length
+        const measured = floats.count * (query.vector.length + this.#rowCost)
         this.#measure()
         if (!meter.spend(measured)) continue
         // Others use the same memories meanwhile.
@@ -57,6 +59,10 @@ export class RowScan {
     this.#measure()
     this.#offer()
     yield* reader.pause()
+  }
+
+  get #rowCost(): number {
+    return this.#with.rows.isResident ? ROW_COSTS.resident : ROW_COSTS.read
   }
 
   /** How many rows of a run, from this one on, were added. */
