@@ -92,6 +92,11 @@ export class IndexWorkerPool implements AsyncDisposable {
     return this.#threads.reduce((sum, { pendingCalls }) => sum + pendingCalls, 0)
   }
 
+  /** Whether no thread computes or has a call: whatever is asked next, its home answers. */
+  get isIdle(): boolean {
+    return this.#threads.every(({ load }) => load === 0)
+  }
+
   /** How often threads ended without being asked to. */
   get restarts(): number {
     return this.#threads.reduce((sum, { restarts }) => sum + restarts, 0)

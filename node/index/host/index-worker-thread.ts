@@ -19,6 +19,7 @@ import type {
 import type { StartedWorker, StartWorker } from './started-worker.ts'
 import {
   newProgressMemory,
+  NO_CALL,
   seenProgress,
   type ProgressMemory,
   type SeenProgress,
@@ -81,7 +82,9 @@ export class IndexWorkerThread {
   get load(): number {
     const { size } = this.#calls
     if (size > 0 || this.#progress === undefined) return size
-    return seenProgress(this.#progress).operation === 'idle' ? 0 : 1
+    const { operation, call } = seenProgress(this.#progress)
+    // An answer leaves before its slice ends: the worker may still show a call that is over.
+    return operation === 'idle' || call !== NO_CALL ? 0 : 1
   }
 
   /** Whether the worker runs and has answered before: a call need not wait for its start. */

@@ -32,12 +32,14 @@ const CALL = 3
 const DOCUMENT = 4
 const WORDS = 5
 const NO_DOCUMENT = -1
+/** Stands for the id of a call in work without one, such as merges; calls have ids from 1 on. */
+export const NO_CALL = 0
 
 /** What a slice belongs to. */
 export interface WorkerWork {
   readonly operation: WorkerOperation
   readonly index: number
-  /** The id of the call; 0 for work without a call, such as merges. */
+  /** The id of the call, or NO_CALL. */
   readonly call: number
 }
 

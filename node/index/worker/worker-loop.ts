@@ -12,7 +12,7 @@ import { sentError } from '../../../lib/worker-calls.ts'
 import type { FromIndexWorker, ToIndex, ToIndexWorker, ToldWorker } from '../host/protocol.ts'
 import type { SlicePriority, SliceScheduler } from './slice-scheduler.ts'
 import { isQuestion, type IndexHost } from './index-host.ts'
-import type { WorkerProgress, WorkerWork } from '../host/worker-progress.ts'
+import { NO_CALL, type WorkerProgress, type WorkerWork } from '../host/worker-progress.ts'
 import type { WorkerReport } from '../host/worker-report.ts'
 
 /** What a loop passes messages to, and where answers go. */
@@ -99,7 +99,7 @@ export class IndexWorkerLoop {
     const { host, scheduler, onBug } = this.#with
     if (this.#isMaintaining || host.isSettled) return
     this.#isMaintaining = true
-    const label = { operation: 'maintain', index: -1, call: 0 } as const
+    const label = { operation: 'maintain', index: -1, call: NO_CALL } as const
     const done = scheduler.run(host.maintainInSteps(), { priority: 'indexing', label })
     void done.catch(onBug).then(() => {
       this.#isMaintaining = false

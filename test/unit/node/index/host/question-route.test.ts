@@ -35,8 +35,9 @@ describe('the route of a question', () => {
 
   it('leads home while the home has nothing else to do', async () => {
     const index = await World.open(pool, directory)
+    await until(async () => pool.isIdle)
 
-    for (let i = 0; i < 5; i += 1) expect(await index.find()).to.have.length(3)
+    for (let i = 0; i < 50; i += 1) expect(await index.find()).to.have.length(3)
 
     expect(await dividedIn(pool)).to.equal(false)
   })
