@@ -151,7 +151,7 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
       const isScanned = built?.graph === undefined && built?.lists === undefined
       vectors = new FileVectors({ path: this.path(name), name, memory, isScanned }, shape)
       const graph = built?.graph && this.#viewGraph(id, table, built.graph)
-      return new VectorSegment({ id, table, vectors, graph, lists: built?.lists })
+      return new VectorSegment({ id, table, vectors, graph, lists: built?.lists, memory })
     } catch (error) {
       vectors?.close()
       built?.lists?.close()
@@ -179,7 +179,8 @@ export class DenseSegments extends SegmentStore<DenseRows, VectorSegment> {
       bytesOnDisk: 0,
     }
     const lists = graph && (yield* this.#keepLists(table, vectors))
-    const segment = new VectorSegment({ id, table, vectors, graph, lists })
+    const { memory } = this.#with
+    const segment = new VectorSegment({ id, table, vectors, graph, lists, memory })
     return { segment, listed: { id, rows: { bytes: 0, sum: 0 } }, numbers }
   }
 

@@ -1,3 +1,5 @@
+import { coarseRowBytes } from '../kernels/coarse-code.ts'
+import { CoarseVectors } from '../segment/coarse-vectors.ts'
 import type { DenseRows, VectorBlock } from '../segment/document-rows.ts'
 import { RowsTail, type RowsDocument } from './rows-tail.ts'
 
@@ -16,9 +18,11 @@ export class VectorTail extends RowsTail<VectorDocument> implements DenseRows {
   readonly #rowsPerPiece: number
   readonly #pieces: Float32Array[] = []
   readonly isResident = true
+  readonly coarse: CoarseVectors
 
   constructor(dimension: number) {
     super()
+    this.coarse = new CoarseVectors(this, dimension)
     this.#dimension = dimension
     this.#rowsPerPiece = Math.max(1, Math.floor(PIECE_BYTES / (dimension * 4)))
   }
@@ -30,7 +34,8 @@ export class VectorTail extends RowsTail<VectorDocument> implements DenseRows {
       const from = i * this.#dimension
       this.#set(first + i, vectors.subarray(from, from + this.#dimension))
     }
-    return super.add({ ...document, vectors: NO_VECTORS })
+    const vectorBytes = document.vectorBytes + starts.length * coarseRowBytes(this.#dimension)
+    return super.add({ ...document, vectors: NO_VECTORS, vectorBytes })
   }
 
   block(row: number, count: number): VectorBlock {

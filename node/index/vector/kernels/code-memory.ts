@@ -3,6 +3,7 @@
 //   query (i16) │ row numbers (u32) │ distances (f32) │ rows (i8, each at a multiple of 16)
 
 import { assert } from '../../../../lib/assert.ts'
+import { CoarseRows } from './coarse-rows.ts'
 import { FloatRows } from './float-rows.ts'
 import { compileKernels, type IntegerMetric, type SimdKernel } from './simd-kernels.ts'
 
@@ -32,12 +33,18 @@ function frontOf(dimension: number) {
 /** The kernels, compiled once for all memories of a thread. */
 export class Kernels {
   readonly #module = compileKernels()
-  /** For vectors that are compared exactly; made when they are needed first. */
+  /** For vectors that are compared one by one; made when they are needed first. */
   #floats: FloatRows | undefined
+  #coarse: CoarseRows | undefined
 
   get floats(): FloatRows {
     this.#floats ??= new FloatRows()
     return this.#floats
+  }
+
+  get coarse(): CoarseRows {
+    this.#coarse ??= new CoarseRows()
+    return this.#coarse
   }
 
   /** Zeros. The rows fit: see `fitsMemory`. */

@@ -1,5 +1,5 @@
 // The instructions of WebAssembly that the kernels are written with, as bytes. Names and numbers are those of
-// the core specification, version 2.0 (binary format, 5.4); `fd` begins the vector instructions.
+// the core specification, version 3.0 (binary format, 5.4); `fd` begins the vector instructions.
 
 /** A part of a function's body, or of a module. */
 export type Code = readonly number[]
@@ -32,6 +32,7 @@ export const i32Add: Code = [0x6a]
 export const i32Mul: Code = [0x6c]
 export const i32LessU: Code = [0x49]
 export const i32Load: Code = [0x28, ...at(0)]
+export const i32Store: Code = [0x36, ...at(0)]
 export const f32ConvertI32S: Code = [0xb2]
 export const f32Store = (offset: number): Code => [0x38, ...at(offset)]
 export const f32Add: Code = [0x92]
@@ -43,6 +44,11 @@ export const i16x8ExtendHighI8x16S = vector(0x88)
 export const i16x8Sub = vector(0x91)
 export const i32x4Add = vector(0xae)
 export const i32x4DotI16x8S = vector(0xba)
+/**
+ * Of 16 numbers of each of two vectors, products are added up by four, and to a third vector. All processors agree
+ * on the result as long as no number of the second is below 0.
+ */
+export const i32x4RelaxedDotI8x16I7x16AddS = vector(0x113)
 export const i32x4ExtractLane = (lane: number): Code => [...vector(0x1b), lane]
 export const f32x4ExtractLane = (lane: number): Code => [...vector(0x1f), lane]
 export const f32x4Add = vector(0xe4)

@@ -1,27 +1,20 @@
-// Compares a query with every row of some documents. Vector instructions measure many rows at once, a little
-// inexactly; those that may be among the nearest are measured again exactly.
+// Compares a query with every row of some documents. Many rows are measured at once, a little inexactly; those
+// that may be among the nearest are measured again exactly.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import type { DistanceFrom } from '../kernels/distance.ts'
-import type { FloatQuery, FloatRows } from '../kernels/float-rows.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
 import type { NearestDocuments } from './nearest-documents.ts'
-import type { RowReader } from './row-reader.ts'
+import type { RowBounds } from './row-bounds.ts'
 
 /** What is compared, and where the nearest documents are gathered. */
 export interface RowScanParts {
   readonly rows: DenseRows
-  readonly reader: RowReader
-  readonly floats: FloatRows
-  readonly query: FloatQuery
-  readonly distance: DistanceFrom
+  readonly bounds: RowBounds
   readonly found: NearestDocuments
 }
 
 /** Numbers that are compared in some tenths of a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 20
-/** What a row takes beside its numbers; one that may be read from a file takes some microseconds. */
-const ROW_COSTS = { resident: 64, read: 4096 } as const
 
 /** Consecutive rows. */
 interface RowRun {
@@ -41,49 +34,33 @@ export class RowScan {
 
   /** The documents ascend; each is searched once. */
   *search(docs: Uint32Array): Sliced<void> {
-    const { floats, query, reader } = this.#with
+    const { bounds } = this.#with
     const meter = new StepMeter(NUMBERS_PER_STEP)
-    floats.begin(query)
+    bounds.begin()
     for (const { from, to } of runsOf(this.#with.rows, docs)) {
       for (let row = from; row < to;) {
-        row += this.#add(row, to)
-        if (!floats.isFull) continue
-        const measured = floats.count * (query.vector.length + this.#rowCost)
+        row += bounds.add(row, to)
+        if (!bounds.isFull) continue
         this.#measure()
-        if (!meter.spend(measured)) continue
-        // Others use the same memories meanwhile.
-        yield* reader.pause()
-        floats.begin(query)
+        if (!meter.spend(bounds.takeCost())) continue
+        yield* bounds.pause()
+        bounds.begin()
       }
     }
     this.#measure()
     this.#offer()
-    yield* reader.pause()
-  }
-
-  get #rowCost(): number {
-    return this.#with.rows.isResident ? ROW_COSTS.resident : ROW_COSTS.read
-  }
-
-  /** How many rows of a run, from this one on, were added. */
-  #add(row: number, end: number): number {
-    const { reader, floats } = this.#with
-    const at = reader.seek(row, end)
-    const first = floats.count
-    const added = floats.add(reader.vectors, at, Math.min(end, reader.end) - row)
-    for (let i = 0; i < added; i += 1) floats.rows[first + i] = row + i
-    return added
+    yield* bounds.pause()
   }
 
   #measure(): void {
-    const { floats, distance, found } = this.#with
-    if (floats.count === 0) return
-    floats.measure()
-    for (let place = 0; place < floats.count; place += 1) {
-      if (floats.leastOf(place) > found.bar) continue
-      this.#take(floats.rows[place] ?? 0, distance(floats.vectors, floats.startOf(place)))
+    const { bounds, found } = this.#with
+    if (bounds.count === 0) return
+    bounds.measure()
+    for (let place = 0; place < bounds.count; place += 1) {
+      if (bounds.leastOf(place) > found.bar) continue
+      this.#take(bounds.rows[place] ?? 0, bounds.exactOf(place))
     }
-    floats.clear()
+    bounds.clear()
   }
 
   /** The rows of a document come one behind the other. */

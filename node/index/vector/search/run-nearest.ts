@@ -15,6 +15,7 @@ import { NearestDocuments } from './nearest-documents.ts'
 import { packNearest } from './packed-nearest.ts'
 import { expiredCount } from './passing-documents.ts'
 import { PassingRows, type DensePart, type FoundDocuments } from './passing-rows.ts'
+import { CoarseBounds, FloatBounds, type RowBounds } from './row-bounds.ts'
 import { RowReader } from './row-reader.ts'
 import { RowScan } from './row-scan.ts'
 import { searchLists, searchRows, type ListCase } from './search-lists.ts'
@@ -202,17 +203,23 @@ class NearestSearch {
 
   /** Compares with each row of the documents that may be hits. */
   *#scan({ part, passing }: SearchedPart): Sliced<void> {
-    const { dimension, metric } = this.#settings
-    const isDense = this.#passing * part.liveCount >= DENSE * part.docCount
-    const scan = new RowScan({
-      rows: part.rows,
-      reader: new RowReader(part.rows, { dimension, isDense }),
-      floats: this.#kernels.floats,
-      query: { metric, vector: this.#request.vector },
-      distance: this.#distance,
-      found: this.found,
-    })
+    const { rows } = part
+    const scan = new RowScan({ rows, bounds: this.#boundsOf(part), found: this.found })
     for (const docs of passing.documents()) yield* scan.search(docs)
+  }
+
+  #boundsOf({ rows, liveCount, docCount }: DensePart): RowBounds {
+    const { dimension, metric } = this.#settings
+    const query = { metric, vector: this.#request.vector }
+    const compared = { rows, query, distance: this.#distance }
+    const isDense = this.#passing * liveCount >= DENSE * docCount
+    // Codes are made of many rows at once.
+    const vectors = isDense ? rows.coarse : undefined
+    if (vectors !== undefined) {
+      return new CoarseBounds({ ...compared, vectors, coarse: this.#kernels.coarse })
+    }
+    const reader = new RowReader(rows, { dimension, isDense })
+    return new FloatBounds({ ...compared, reader, floats: this.#kernels.floats })
   }
 
   #meter(): StepMeter {

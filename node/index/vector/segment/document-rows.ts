@@ -1,5 +1,7 @@
 // Documents and their rows, as searches and merges see them: a segment on disk or one in memory.
 
+import type { CoarseVectors } from './coarse-vectors.ts'
+
 /** Vectors that lie one behind the other from `at` on, until the next call. */
 export interface VectorBlock {
   readonly vectors: Float32Array
@@ -42,6 +44,8 @@ export interface DocumentRows {
 export interface DenseRows extends DocumentRows {
   /** Whether `block` answers from memory, but for the first time. */
   readonly isResident: boolean
+  /** The same rows, to be measured many at once; undefined where few searches compare with all, or memory is full. */
+  readonly coarse: CoarseVectors | undefined
   block(row: number, count: number): VectorBlock
 }
 

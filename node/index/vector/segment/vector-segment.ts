@@ -3,6 +3,9 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Quantizer, QuantizerRange } from '../graph/quantizer.ts'
 import type { VectorGraph } from '../graph/vector-graph.ts'
+import { coarseRowBytes } from '../kernels/coarse-code.ts'
+import type { VectorMemory } from '../files/vector-memory.ts'
+import { CoarseVectors } from './coarse-vectors.ts'
 import type { DenseRows, VectorBlock } from './document-rows.ts'
 import type { RowLists } from '../lists/row-lists.ts'
 import type { RowTable } from './row-table.ts'
@@ -24,6 +27,7 @@ export interface SegmentParts {
   readonly graph: SegmentGraph | undefined
   /** The same rows as those of the graph. */
   readonly lists: RowLists | undefined
+  readonly memory: VectorMemory
 }
 
 /** A sealed segment of dense vectors. */
@@ -31,9 +35,12 @@ export class VectorSegment extends SealedRows implements DenseRows {
   readonly graph: SegmentGraph | undefined
   readonly lists: RowLists | undefined
   readonly #vectors: RowVectors
+  readonly #memory: VectorMemory
+  #coarse: CoarseVectors | undefined
 
-  constructor({ id, table, vectors, graph, lists }: SegmentParts) {
+  constructor({ id, table, vectors, graph, lists, memory }: SegmentParts) {
     super(id, table)
+    this.#memory = memory
     this.graph = graph
     this.lists = lists
     this.#vectors = vectors
@@ -49,7 +56,8 @@ export class VectorSegment extends SealedRows implements DenseRows {
   get bytesInMemory(): number {
     const { bytesInMemory } = this.#vectors
     const searched = (this.graph?.graph.bytesInMemory ?? 0) + (this.lists?.bytesInMemory ?? 0)
-    return bytesInMemory + this.table.byteLength + searched
+    const coarse = this.#coarse === undefined ? 0 : this.#coarseBytes
+    return bytesInMemory + this.table.byteLength + searched + coarse
   }
 
   get isIndexed(): boolean {
@@ -62,6 +70,14 @@ export class VectorSegment extends SealedRows implements DenseRows {
 
   get isResident(): boolean {
     return this.#vectors.isResident
+  }
+
+  /** The codes of a segment without a graph and lists, once there is room for them. */
+  get coarse(): CoarseVectors | undefined {
+    if (this.#coarse !== undefined || this.isIndexed || this.isListed) return this.#coarse
+    if (!this.#memory.reserve(this.#coarseBytes)) return undefined
+    this.#coarse = new CoarseVectors(this, this.table.sizes.dimension)
+    return this.#coarse
   }
 
   /** By document. */
@@ -85,6 +101,11 @@ export class VectorSegment extends SealedRows implements DenseRows {
   protected closeRows(): void {
     this.#vectors.close()
     this.lists?.close()
+    if (this.#coarse !== undefined) this.#memory.giveBack(this.#coarseBytes)
+  }
+
+  get #coarseBytes(): number {
+    return this.rowCount * coarseRowBytes(this.table.sizes.dimension)
   }
 }
 
