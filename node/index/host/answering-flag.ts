@@ -13,7 +13,7 @@ export function setAnswering(flag: AnsweringFlag): void {
   Atomics.store(flag, 0, 1)
 }
 
-/** By the worker, after a slice: threads that wait go on. */
+/** By the worker, after a slice: it wakes the threads that wait. */
 export function clearAnswering(flag: AnsweringFlag): void {
   if (Atomics.exchange(flag, 0, 0) !== 0) Atomics.notify(flag, 0)
 }

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import type { Paced, Sliced } from '../../../lib/sliced.ts'
+import type { AnsweringFlag } from './answering-flag.ts'
 import type { DiskWork } from '../files/disk-work.ts'
 import type { TableField } from '../../schema/table-field.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
@@ -189,6 +190,8 @@ export interface FamilyParts {
   readonly memoryBytesMax: number
   /** What syncs and closes their files. */
   readonly disk: DiskWork
+  /** Set while the worker answers a question: other threads of the engines give way then. Default: never set. */
+  readonly answering?: AnsweringFlag
 }
 
 /** What a worker can host, by kind. A family is made when the first index of its kind is opened. */

@@ -3,7 +3,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { must } from '../../../lib/assert.ts'
 import { systemClock } from '../../../lib/clock.ts'
-import type { EngineFamilies } from '../host/index-engine.ts'
+import {
+  clearAnswering,
+  newAnsweringFlag,
+  setAnswering,
+  type AnsweringFlag,
+} from '../host/answering-flag.ts'
+import { QUESTIONS, type EngineFamilies } from '../host/index-engine.ts'
 import { PooledDiskWork } from '../files/disk-work.ts'
 import { IndexHost } from './index-host.ts'
 import type {
@@ -15,8 +21,10 @@ import type {
 import { SliceScheduler } from './slice-scheduler.ts'
 import { SliceWatch } from './slice-watch.ts'
 import { IndexWorkerLoop } from './worker-loop.ts'
-import { WorkerProgress, type WorkerWork } from '../host/worker-progress.ts'
+import { WorkerProgress, type WorkerOperation, type WorkerWork } from '../host/worker-progress.ts'
 import type { WorkerReport } from '../host/worker-report.ts'
+
+const ANSWERS: ReadonlySet<WorkerOperation> = new Set([...QUESTIONS, 'divide', 'answerSealed'])
 
 /** Serves the thread that this one was started by, until it is ended. Throws outside of a worker. */
 export function serveIndexes(families: EngineFamilies): void {
@@ -26,12 +34,14 @@ export function serveIndexes(families: EngineFamilies): void {
   const settings: IndexWorkerSettings = workerData
   const progress = new WorkerProgress(settings.progress)
   const slices = new SliceWatch({ clock: systemClock, cpuMs: threadCpuMs })
-  const scheduler = buildScheduler(progress, slices)
+  const answering = newAnsweringFlag()
+  const scheduler = buildScheduler({ progress, slices, answering })
   const host = new IndexHost({
     families,
     clock: systemClock,
     memoryBytesMax: settings.memoryBytesMax,
     disk: new PooledDiskWork(),
+    answering,
     progress,
     onBroken: (index, error) => post({ kind: 'broken', index, error }),
     onUnsettled: () => loop.maintain(),
@@ -44,16 +54,24 @@ export function serveIndexes(families: EngineFamilies): void {
   port.on('message', (message: ToIndexWorker | ToldWorker) => loop.receive(message))
 }
 
-function buildScheduler(progress: WorkerProgress, slices: SliceWatch): SliceScheduler<WorkerWork> {
+interface WatchedBy {
+  readonly progress: WorkerProgress
+  readonly slices: SliceWatch
+  readonly answering: AnsweringFlag
+}
+
+function buildScheduler({ progress, slices, answering }: WatchedBy): SliceScheduler<WorkerWork> {
   return new SliceScheduler<WorkerWork>({
     clock: systemClock,
     onBegin: (work) => {
       if (work !== undefined) progress.begin(work)
+      if (work !== undefined && ANSWERS.has(work.operation)) setAnswering(answering)
       slices.begin()
     },
     onEnd: ({ label }) => {
       slices.end(label?.operation ?? 'other')
       progress.pause()
+      clearAnswering(answering)
     },
   })
 }

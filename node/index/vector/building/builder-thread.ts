@@ -3,8 +3,14 @@
 
 import { Worker } from 'node:worker_threads'
 import { ServiceError } from '../../../../lib/errors.ts'
+import { newAnsweringFlag, type AnsweringFlag } from '../../host/answering-flag.ts'
 import { receivedError, type SentError } from '../../../../lib/worker-calls.ts'
 import type { BuiltGraph, GraphBuilder, GraphBuilding, GraphJob } from './graph-job.ts'
+
+/** What a thread is started with. */
+export interface BuilderData {
+  readonly answering: AnsweringFlag
+}
 
 /** A job as it crosses threads. */
 export interface PostedJob {
@@ -27,8 +33,14 @@ interface Pending {
 
 /** A thread for graphs, which take minutes, and one for lists alone, which take less than a second. */
 export class BuilderThreads implements GraphBuilder {
-  readonly #graphs = new BuilderThread()
-  readonly #lists = new BuilderThread()
+  readonly #graphs: BuilderThread
+  readonly #lists: BuilderThread
+
+  /** They give way while the flag is set: to the thread that asks. */
+  constructor(answering: AnsweringFlag = newAnsweringFlag()) {
+    this.#graphs = new BuilderThread({ answering })
+    this.#lists = new BuilderThread({ answering })
+  }
 
   begin(job: GraphJob, onDone: () => void): GraphBuilding {
     return (job.makesGraph ? this.#graphs : this.#lists).begin(job, onDone)
@@ -40,9 +52,14 @@ export class BuilderThreads implements GraphBuilder {
  * asks. If it fails, what was under way is UNAVAILABLE, and the next job begins another one.
  */
 class BuilderThread implements GraphBuilder {
+  readonly #data: BuilderData
   readonly #pending = new Map<number, Pending>()
   #worker: Worker | undefined
   #nextId = 1
+
+  constructor(data: BuilderData) {
+    this.#data = data
+  }
 
   begin(job: GraphJob, onDone: () => void): GraphBuilding {
     const id = this.#nextId
@@ -72,7 +89,7 @@ class BuilderThread implements GraphBuilder {
 
   #start(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const worker = new Worker(ENTRY)
+    const worker = new Worker(ENTRY, { workerData: this.#data })
     worker.on('message', (message: PostedOutcome) => this.#settle(message))
     worker.on('error', (cause) => this.#lose(worker, cause))
     worker.on('exit', () => this.#lose(worker, undefined))

@@ -23,8 +23,8 @@ export interface VectorFamilyOptions {
 
 /** The engines of vectors of one worker: they share bounds for what they keep in memory, and threads for graphs. */
 export function openVectorFamily(
-  { memoryBytesMax, disk }: FamilyParts,
-  { limits, builder = new BuilderThreads() }: VectorFamilyOptions = {},
+  { memoryBytesMax, disk, answering }: FamilyParts,
+  { limits, builder = new BuilderThreads(answering) }: VectorFamilyOptions = {},
 ): EngineFamily {
   const memory = new VectorMemory(memoryBytesMax * VECTORS_SHARE)
   const parts = {
