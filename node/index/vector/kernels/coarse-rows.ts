@@ -11,57 +11,59 @@ import { DIMENSION_MAX, type Metric } from '../../../embedding/settings.ts'
 import { coarseStrideOf, FACTS, type CoarseBlock } from './coarse-code.ts'
 import { compileCoarseKernel, type CoarseKernel } from './coarse-kernel.ts'
 import { dotProduct } from './distance.ts'
-import type { FloatQuery } from './float-rows.ts'
+import { BATCH_ROWS_MAX, finite, gatherNear, type RowBatch, type RowQuery } from './row-batch.ts'
 
 /** What a processor keeps near itself. */
 const ROWS_BYTES = 96 * 1024
-/** The most rows that are measured together, however small they are. */
-const ROWS_MAX = 256
 const PAGE_BYTES = 65_536
 /** A query's numbers go as far in each direction. */
 const QUERY_MAX = 127
 /** More than all roundings of doubles on the way, of the lengths that are multiplied. */
 const ROUNDING = 1e-9
 
-/** One memory of a thread: what is measured in one step is read before the next. */
-export class CoarseRows {
-  /** What the caller calls the rows: for its own use. */
-  readonly rows = new Uint32Array(ROWS_MAX)
+/** Rows by their codes. */
+export class CoarseRows implements RowBatch {
+  readonly rows = new Uint32Array(BATCH_ROWS_MAX)
+  readonly near = new Uint16Array(BATCH_ROWS_MAX)
   readonly #query: Int8Array
   readonly #codes: Uint8Array
   readonly #sums: Int32Array
-  readonly #facts = new Float64Array(ROWS_MAX * FACTS)
+  readonly #facts = new Float64Array(BATCH_ROWS_MAX * FACTS)
   readonly #kernel: CoarseKernel
   readonly #rowsAt = DIMENSION_MAX
   readonly #sumsAt = DIMENSION_MAX + ROWS_BYTES
-  #metric: Metric = 'l2_squared'
   #stride = 0
   #capacity = 0
   #count = 0
-  /** How long the query is, what it is a multiple of, the sum of its integers, and how much they miss it by. */
-  #of = { norm: 0, step: 0, sum: 0, error: 0 }
+  #bound: BoundTerms = NO_TERMS
 
   constructor() {
-    const bytes = this.#sumsAt + ROWS_MAX * 4
+    const bytes = this.#sumsAt + BATCH_ROWS_MAX * 4
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE_BYTES) })
     this.#query = new Int8Array(memory.buffer, 0, DIMENSION_MAX)
     this.#codes = new Uint8Array(memory.buffer, this.#rowsAt, ROWS_BYTES)
-    this.#sums = new Int32Array(memory.buffer, this.#sumsAt, ROWS_MAX)
+    this.#sums = new Int32Array(memory.buffer, this.#sumsAt, BATCH_ROWS_MAX)
     const { exports } = new WebAssembly.Instance(compileCoarseKernel(), { host: { memory } })
     this.#kernel = kernelOf(exports)
   }
 
-  /** Forgets all rows, and takes a query. The vector has at most DIMENSION_MAX numbers. */
-  begin({ metric, vector }: FloatQuery): void {
-    this.#metric = metric
+  begin({ metric, vector }: RowQuery): void {
     this.#stride = coarseStrideOf(vector.length)
-    this.#capacity = Math.min(ROWS_MAX, Math.floor(ROWS_BYTES / this.#stride))
+    this.#capacity = Math.min(BATCH_ROWS_MAX, Math.floor(ROWS_BYTES / this.#stride))
     this.#query.fill(0, vector.length, this.#stride)
-    this.#of = { norm: Math.sqrt(dotProduct(vector, vector, 0)), ...this.#round(vector) }
+    const norm = Math.sqrt(dotProduct(vector, vector, 0))
+    const { step, sum, error } = this.#round(vector)
+    this.#bound = {
+      metric,
+      norm,
+      ofLeast: step * sum,
+      ofStep: step,
+      ofError: (error + norm) * (1 + ROUNDING),
+      ofNorm: error * (1 + ROUNDING) + norm * ROUNDING,
+    }
     this.clear()
   }
 
-  /** For more rows and the same query, in the same step. */
   clear(): void {
     this.#count = 0
   }
@@ -84,35 +86,41 @@ export class CoarseRows {
     return added
   }
 
-  /** Before `leastOf`: all rows are measured. There is one at least. */
-  measure(): void {
+  measure(bar: number): number {
     const end = this.#rowsAt + this.#count * this.#stride
     this.#kernel(0, this.#rowsAt, end, this.#stride, this.#sumsAt)
+    return gatherNear(this, bar)
   }
 
-  /** The row is at least as far away. NaN where that cannot be told. */
   leastOf(row: number): number {
+    const at = row * FACTS
     const facts = this.#facts
-    const [least, step] = [facts[row * FACTS] ?? 0, facts[row * FACTS + 1] ?? 0]
-    const [error, norm] = [facts[row * FACTS + 2] ?? 0, facts[row * FACTS + 3] ?? 0]
-    const query = this.#of
-    const product = query.step * (least * query.sum + step * (this.#sums[row] ?? 0))
-    const lengths = query.norm * norm
-    const missed = query.error * (norm + error) + query.norm * error
-    const most = product + missed + (lengths + missed) * ROUNDING
-    if (this.#metric === 'inner_product') return finite(-most)
-    if (this.#metric === 'cosine') return lengths < TINY ? NaN : finite(1 - most / lengths)
-    const squares = query.norm * query.norm + norm * norm
-    return finite(squares - 2 * most - squares * ROUNDING)
+    const norm = facts[at + 3] ?? 0
+    const { metric, norm: queryNorm, ofLeast, ofStep, ofError, ofNorm } = this.#bound
+    // The product is at most so large.
+    const most =
+      (facts[at] ?? 0) * ofLeast +
+      (facts[at + 1] ?? 0) * ofStep * (this.#sums[row] ?? 0) +
+      (facts[at + 2] ?? 0) * ofError +
+      norm * ofNorm
+    if (metric === 'inner_product') return finite(-most)
+    const lengths = queryNorm * norm
+    if (metric === 'cosine') return lengths < TINY ? NaN : finite(1 - most / lengths)
+    const squares = (queryNorm * queryNorm + norm * norm) * (1 - ROUNDING)
+    return finite(squares - 2 * most)
   }
 
+  /** The query as integers: a multiple of `step` each, all of which together miss it by `error`. */
   #round(vector: Float32Array) {
+    const { length } = vector
     let largest = 0
-    for (const value of vector) largest = Math.max(largest, Math.abs(value))
+    for (let i = 0; i < length; i += 1) largest = Math.max(largest, Math.abs(vector[i] ?? 0))
     const step = largest / QUERY_MAX
+    const factor = step > 0 ? 1 / step : 0
     let [sum, errors] = [0, 0]
-    for (const [i, value] of vector.entries()) {
-      const integer = step > 0 ? Math.round(value / step) : 0
+    for (let i = 0; i < length; i += 1) {
+      const value = vector[i] ?? 0
+      const integer = Math.round(value * factor)
       const error = value - step * integer
       this.#query[i] = integer
       sum += integer
@@ -122,6 +130,25 @@ export class CoarseRows {
   }
 }
 
+/** How the facts of a row, and the sum of its products, add up to the largest product that its vector may have. */
+interface BoundTerms {
+  readonly metric: Metric
+  /** The length of the query. */
+  readonly norm: number
+  readonly ofLeast: number
+  readonly ofStep: number
+  readonly ofError: number
+  readonly ofNorm: number
+}
+
+const NO_TERMS: BoundTerms = {
+  metric: 'cosine',
+  norm: 0,
+  ofLeast: 0,
+  ofStep: 0,
+  ofError: 0,
+  ofNorm: 0,
+}
 /** Lengths whose product a quotient cannot be told by. */
 const TINY = 1e-60
 
@@ -133,9 +160,4 @@ function kernelOf({ products }: WebAssembly.Exports): CoarseKernel {
 /** What the module exports was compiled with five parameters. */
 function isKernel(value: unknown): value is CoarseKernel {
   return typeof value === 'function'
-}
-
-/** Lengths that overflowed tell nothing. */
-function finite(value: number): number {
-  return Number.isFinite(value) ? value : NaN
 }

@@ -6,13 +6,12 @@
 import { assert } from '../../../../lib/assert.ts'
 import { DIMENSION_MAX, type Metric } from '../../../embedding/settings.ts'
 import { dotProduct } from './distance.ts'
+import { BATCH_ROWS_MAX, finite, gatherNear, type RowBatch, type RowQuery } from './row-batch.ts'
 import { compileFloatKernels, FLOAT_STEP, type FloatKernel } from './float-kernels.ts'
 
 const FLOAT_BYTES = 4
 /** What a processor keeps near itself, or one row of the largest vectors. */
 const ROWS_BYTES = Math.max(128 * 1024, DIMENSION_MAX * FLOAT_BYTES)
-/** The most rows that are measured together, however small they are. */
-const ROWS_MAX = 256
 const PAGE_BYTES = 65_536
 /** Half the distance between 1 and the next float. */
 const ROUNDING = 2 ** -24
@@ -21,16 +20,10 @@ const SMALLEST = 2 ** -126
 /** Squares of lengths, below which such an error would count in a quotient. */
 const TINY = 2 ** -90
 
-/** The vector that rows are measured against. */
-export interface FloatQuery {
-  readonly metric: Metric
-  readonly vector: Float32Array
-}
-
-/** One memory of a thread: what is measured in one step is read before the next. */
-export class FloatRows {
-  /** What the caller calls the rows: for its own use. */
-  readonly rows = new Uint32Array(ROWS_MAX)
+/** Rows by their numbers. */
+export class FloatRows implements RowBatch {
+  readonly rows = new Uint32Array(BATCH_ROWS_MAX)
+  readonly near = new Uint16Array(BATCH_ROWS_MAX)
   readonly #vectors: Float32Array
   readonly #sums: Float32Array
   readonly #squares: FloatKernel
@@ -47,29 +40,27 @@ export class FloatRows {
   constructor() {
     this.#rowsAt = DIMENSION_MAX * FLOAT_BYTES
     this.#sumsAt = this.#rowsAt + ROWS_BYTES
-    const bytes = this.#sumsAt + ROWS_MAX * 2 * FLOAT_BYTES
+    const bytes = this.#sumsAt + BATCH_ROWS_MAX * 2 * FLOAT_BYTES
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE_BYTES) })
     this.#vectors = new Float32Array(memory.buffer, 0, this.#sumsAt / FLOAT_BYTES)
-    this.#sums = new Float32Array(memory.buffer, this.#sumsAt, ROWS_MAX * 2)
+    this.#sums = new Float32Array(memory.buffer, this.#sumsAt, BATCH_ROWS_MAX * 2)
     const { exports } = new WebAssembly.Instance(compileFloatKernels(), { host: { memory } })
     this.#squares = kernelOf(exports, 'squares')
     this.#products = kernelOf(exports, 'products')
   }
 
-  /** Forgets all rows, and takes a query. The vector has at most DIMENSION_MAX numbers. */
-  begin({ metric, vector }: FloatQuery): void {
+  begin({ metric, vector }: RowQuery): void {
     const { length } = vector
     this.#metric = metric
     this.#dimension = length
     this.#stride = Math.ceil(length / FLOAT_STEP) * FLOAT_STEP
-    this.#capacity = Math.min(ROWS_MAX, Math.floor(ROWS_BYTES / FLOAT_BYTES / this.#stride))
+    this.#capacity = Math.min(BATCH_ROWS_MAX, Math.floor(ROWS_BYTES / FLOAT_BYTES / this.#stride))
     this.#queryNorm = Math.sqrt(dotProduct(vector, vector, 0))
     this.#vectors.set(vector)
     this.#vectors.fill(0, length, this.#stride)
     this.clear()
   }
 
-  /** For more rows and the same query, in the same step. */
   clear(): void {
     this.#count = 0
   }
@@ -103,18 +94,15 @@ export class FloatRows {
     return added
   }
 
-  /** Before `leastOf`: all rows are measured. There is one at least. */
-  measure(): void {
+  measure(bar: number): number {
     const stride = this.#stride * FLOAT_BYTES
     const end = this.#rowsAt + this.#count * stride
     const kernel = this.#metric === 'l2_squared' ? this.#squares : this.#products
     kernel(0, this.#rowsAt, end, stride, this.#sumsAt)
+    return gatherNear(this, bar)
   }
 
-  /**
-   * The row is at least as far away: its exact distance differs by roundings alone. NaN where 32 bits are not enough to
-   * tell.
-   */
+  /** The exact distance differs by roundings alone. */
   leastOf(row: number): number {
     // Each of the sums has so many roundings; those of the last additions, of a product and of a root are beside.
     const rounding = (this.#stride / FLOAT_STEP + 8) * ROUNDING
@@ -152,9 +140,4 @@ function kernelOf(exports: WebAssembly.Exports, name: string): FloatKernel {
 /** Whatever the module exports was compiled with five parameters. */
 function isKernel(value: unknown): value is FloatKernel {
   return typeof value === 'function'
-}
-
-/** Sums that overflowed tell nothing. */
-function finite(value: number): number {
-  return Number.isFinite(value) ? value : NaN
 }

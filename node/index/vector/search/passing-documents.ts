@@ -11,6 +11,25 @@ import type { SoughtDocuments } from '../vector-search.ts'
 /** Documents that are looked at in some tenths of a millisecond. */
 export const LOOKS_PER_STEP = 16_384
 
+/** Documents one behind the other: `from` up to `to`. */
+export interface DocumentRun {
+  readonly from: number
+  readonly to: number
+}
+
+/** Ascending documents, those that lie one behind the other together. */
+export function* runsOf(docs: Uint32Array): Generator<DocumentRun> {
+  let [from, to] = [0, 0]
+  for (const doc of docs) {
+    if (doc !== to) {
+      if (from < to) yield { from, to }
+      from = doc
+    }
+    to = doc + 1
+  }
+  if (from < to) yield { from, to }
+}
+
 type Conditions = Pick<SoughtDocuments, 'filter' | 'nowMs'>
 
 /** Whether a document is live and passes the filter. */

@@ -7,7 +7,7 @@ import { hasDocument } from '../segment/deleted-documents.ts'
 import { isExpired, type DenseRows } from '../segment/document-rows.ts'
 import type { VectorSegment } from '../segment/vector-segment.ts'
 import type { NearestRequest } from '../vector-search.ts'
-import { listedDocuments, LOOKS_PER_STEP } from './passing-documents.ts'
+import { listedDocuments, LOOKS_PER_STEP, runsOf, type DocumentRun } from './passing-documents.ts'
 
 /** A part of an index of dense vectors. */
 export type DensePart = PartView<DenseRows, VectorSegment>
@@ -48,7 +48,17 @@ export class PassingRows {
     return this.#has(this.#part.rows.docOfRow(row))
   }
 
-  /** Documents, ascending, as many as are found in a step. */
+  /** All documents, ascending, as many as are found in a step. */
+  *runs(): Generator<Iterable<DocumentRun>> {
+    const { docCount, liveCount } = this.#part
+    if (this.#request.filter === undefined && liveCount === docCount && !this.#mayExpire) {
+      yield [{ from: 0, to: docCount }]
+      return
+    }
+    for (const docs of this.documents()) yield runsOf(docs)
+  }
+
+  /** The same, one by one. */
   *documents(): Generator<Uint32Array> {
     const { docCount } = this.#part
     const { filter } = this.#request

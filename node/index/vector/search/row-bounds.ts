@@ -4,7 +4,8 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { CoarseRows } from '../kernels/coarse-rows.ts'
 import type { DistanceFrom } from '../kernels/distance.ts'
-import type { FloatQuery, FloatRows } from '../kernels/float-rows.ts'
+import type { FloatRows } from '../kernels/float-rows.ts'
+import type { RowBatch, RowQuery } from '../kernels/row-batch.ts'
 import type { CoarseVectors } from '../segment/coarse-vectors.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
 import type { RowReader } from './row-reader.ts'
@@ -12,24 +13,14 @@ import type { RowReader } from './row-reader.ts'
 /** What a row costs beside its numbers, in numbers; one that may be read from a file takes some microseconds. */
 const ROW_COSTS = { resident: 64, read: 4096 } as const
 
-/**
- * Rows that are measured together. Contract:
- * - `begin` comes first, and after each `pause`; then `add` until `isFull`, `measure`, and what is known of the
- *   `count` rows; `clear` makes room for more.
- * - `leastOf` is at most `exactOf`, or NaN. Both take the place of a row among those that were added.
- */
+/** The rows of one part, which are added to a batch. After each `pause`, `begin` comes first. */
 export interface RowBounds {
-  readonly isFull: boolean
-  readonly count: number
-  /** Their numbers. */
-  readonly rows: Uint32Array
+  readonly batch: RowBatch
   begin(): void
   /** How many rows from `row` on, up to `end`, were added. */
   add(row: number, end: number): number
-  measure(): void
-  leastOf(place: number): number
+  /** The distance of the row at a place of the batch: never below what the batch says. */
   exactOf(place: number): number
-  clear(): void
   /** What was done since the last call, in numbers that are compared in 32 bits. */
   takeCost(): number
   /** Others use the same memories meanwhile. */
@@ -39,61 +30,16 @@ export interface RowBounds {
 /** What is compared. */
 interface Compared {
   readonly rows: DenseRows
-  readonly query: FloatQuery
+  readonly query: RowQuery
   readonly distance: DistanceFrom
 }
 
-/** By the rows themselves, in 32 bits. */
-export class FloatBounds implements RowBounds {
-  readonly #with: Compared & { readonly reader: RowReader; readonly floats: FloatRows }
+abstract class Bounds {
+  readonly compared: Compared
   #cost = 0
 
-  constructor(parts: Compared & { readonly reader: RowReader; readonly floats: FloatRows }) {
-    this.#with = parts
-  }
-
-  get isFull(): boolean {
-    return this.#with.floats.isFull
-  }
-
-  get count(): number {
-    return this.#with.floats.count
-  }
-
-  get rows(): Uint32Array {
-    return this.#with.floats.rows
-  }
-
-  begin(): void {
-    this.#with.floats.begin(this.#with.query)
-  }
-
-  add(row: number, end: number): number {
-    const { reader, floats, rows, query } = this.#with
-    const at = reader.seek(row, end)
-    const added = floats.add(reader.vectors, at, Math.min(end, reader.end) - row)
-    numberRows(floats, row, added)
-    const rowCost = rows.isResident ? ROW_COSTS.resident : ROW_COSTS.read
-    this.#cost += added * (query.vector.length + rowCost)
-    return added
-  }
-
-  measure(): void {
-    this.#with.floats.measure()
-  }
-
-  leastOf(place: number): number {
-    return this.#with.floats.leastOf(place)
-  }
-
-  exactOf(place: number): number {
-    const { distance, floats, query } = this.#with
-    this.#cost += query.vector.length
-    return distance(floats.vectors, floats.startOf(place))
-  }
-
-  clear(): void {
-    this.#with.floats.clear()
+  constructor(compared: Compared) {
+    this.compared = compared
   }
 
   takeCost(): number {
@@ -102,8 +48,49 @@ export class FloatBounds implements RowBounds {
     return cost
   }
 
+  protected spend(rows: number, numbersEach: number): void {
+    this.#cost += rows * numbersEach
+  }
+
+  protected get dimension(): number {
+    return this.compared.query.vector.length
+  }
+
+  protected get rowCost(): number {
+    return this.compared.rows.isResident ? ROW_COSTS.resident : ROW_COSTS.read
+  }
+}
+
+/** By the rows themselves, in 32 bits. */
+export class FloatBounds extends Bounds implements RowBounds {
+  readonly batch: FloatRows
+  readonly #reader: RowReader
+
+  constructor(batch: FloatRows, reader: RowReader, compared: Compared) {
+    super(compared)
+    this.batch = batch
+    this.#reader = reader
+  }
+
+  begin(): void {
+    this.batch.begin(this.compared.query)
+  }
+
+  add(row: number, end: number): number {
+    const at = this.#reader.seek(row, end)
+    const added = this.batch.add(this.#reader.vectors, at, Math.min(end, this.#reader.end) - row)
+    numberRows(this.batch, row, added)
+    this.spend(added, this.dimension + this.rowCost)
+    return added
+  }
+
+  exactOf(place: number): number {
+    this.spend(1, this.dimension)
+    return this.compared.distance(this.batch.vectors, this.batch.startOf(place))
+  }
+
   pause(): Sliced<void> {
-    return this.#with.reader.pause()
+    return this.#reader.pause()
   }
 }
 
@@ -112,80 +99,42 @@ const ENCODED_COST = 8
 const CODE_COST = 1 / 4
 
 /** By their codes: rows are read to be encoded, once, and where they may be hits. */
-export class CoarseBounds implements RowBounds {
-  readonly #with: Compared & { readonly vectors: CoarseVectors; readonly coarse: CoarseRows }
-  #cost = 0
+export class CoarseBounds extends Bounds implements RowBounds {
+  readonly batch: CoarseRows
+  readonly #vectors: CoarseVectors
 
-  constructor(parts: Compared & { readonly vectors: CoarseVectors; readonly coarse: CoarseRows }) {
-    this.#with = parts
-  }
-
-  get isFull(): boolean {
-    return this.#with.coarse.isFull
-  }
-
-  get count(): number {
-    return this.#with.coarse.count
-  }
-
-  get rows(): Uint32Array {
-    return this.#with.coarse.rows
+  constructor(batch: CoarseRows, vectors: CoarseVectors, compared: Compared) {
+    super(compared)
+    this.batch = batch
+    this.#vectors = vectors
   }
 
   begin(): void {
-    this.#with.coarse.begin(this.#with.query)
+    this.batch.begin(this.compared.query)
   }
 
   add(row: number, end: number): number {
-    const { vectors, coarse, query } = this.#with
-    const block = vectors.block(row, end - row)
-    const added = coarse.add(block)
-    numberRows(coarse, row, added)
-    const { length } = query.vector
-    this.#cost += added * (length * CODE_COST + ROW_COSTS.resident)
-    this.#cost += block.encoded * (length * ENCODED_COST + this.#readCost)
+    const block = this.#vectors.block(row, end - row)
+    const added = this.batch.add(block)
+    numberRows(this.batch, row, added)
+    this.spend(added, this.dimension * CODE_COST + ROW_COSTS.resident)
+    this.spend(block.encoded, this.dimension * ENCODED_COST + this.rowCost)
     return added
   }
 
-  measure(): void {
-    this.#with.coarse.measure()
-  }
-
-  leastOf(place: number): number {
-    return this.#with.coarse.leastOf(place)
-  }
-
   exactOf(place: number): number {
-    const { distance, rows, coarse, query } = this.#with
-    this.#cost += query.vector.length + this.#readCost
-    const { vectors, at } = rows.block(coarse.rows[place] ?? 0, 1)
-    return distance(vectors, at)
-  }
-
-  clear(): void {
-    this.#with.coarse.clear()
-  }
-
-  takeCost(): number {
-    const cost = this.#cost
-    this.#cost = 0
-    return cost
+    this.spend(1, this.dimension + this.rowCost)
+    const { vectors, at } = this.compared.rows.block(this.batch.rows[place] ?? 0, 1)
+    return this.compared.distance(vectors, at)
   }
 
   *pause(): Sliced<void> {
     yield
   }
-
-  get #readCost(): number {
-    return this.#with.rows.isResident ? ROW_COSTS.resident : ROW_COSTS.read
-  }
 }
 
 /** The rows that were added last. */
-function numberRows(
-  { rows, count }: Pick<RowBounds, 'rows' | 'count'>,
-  row: number,
-  added: number,
-): void {
-  for (let i = 0; i < added; i += 1) rows[count - added + i] = row + i
+function numberRows({ rows, count }: RowBatch, row: number, added: number): void {
+  const first = count - added
+  for (let i = 0; i < added; i += 1) rows[first + i] = row + i
 }

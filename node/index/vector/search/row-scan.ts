@@ -3,6 +3,7 @@
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
+import type { DocumentRun } from './passing-documents.ts'
 import type { NearestDocuments } from './nearest-documents.ts'
 import type { RowBounds } from './row-bounds.ts'
 
@@ -16,12 +17,6 @@ export interface RowScanParts {
 /** Numbers that are compared in some tenths of a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 20
 
-/** Consecutive rows. */
-interface RowRun {
-  readonly from: number
-  readonly to: number
-}
-
 /** One search of the rows of one part. */
 export class RowScan {
   readonly #with: RowScanParts
@@ -33,14 +28,16 @@ export class RowScan {
   }
 
   /** The documents ascend; each is searched once. */
-  *search(docs: Uint32Array): Sliced<void> {
-    const { bounds } = this.#with
+  *search(docs: Iterable<DocumentRun>): Sliced<void> {
+    const { bounds, rows } = this.#with
+    const { batch } = bounds
     const meter = new StepMeter(NUMBERS_PER_STEP)
     bounds.begin()
-    for (const { from, to } of runsOf(this.#with.rows, docs)) {
-      for (let row = from; row < to;) {
-        row += bounds.add(row, to)
-        if (!bounds.isFull) continue
+    for (const { from, to } of docs) {
+      const end = rows.firstRowOf(to)
+      for (let row = rows.firstRowOf(from); row < end;) {
+        row += bounds.add(row, end)
+        if (!batch.isFull) continue
         this.#measure()
         if (!meter.spend(bounds.takeCost())) continue
         yield* bounds.pause()
@@ -54,13 +51,16 @@ export class RowScan {
 
   #measure(): void {
     const { bounds, found } = this.#with
-    if (bounds.count === 0) return
-    bounds.measure()
-    for (let place = 0; place < bounds.count; place += 1) {
-      if (bounds.leastOf(place) > found.bar) continue
-      this.#take(bounds.rows[place] ?? 0, bounds.exactOf(place))
+    const { batch } = bounds
+    if (batch.count === 0) return
+    const near = batch.measure(found.bar)
+    for (let i = 0; i < near; i += 1) {
+      const place = batch.near[i] ?? 0
+      // The bar comes down meanwhile.
+      if (batch.leastOf(place) > found.bar) continue
+      this.#take(batch.rows[place] ?? 0, bounds.exactOf(place))
     }
-    bounds.clear()
+    batch.clear()
   }
 
   /** The rows of a document come one behind the other. */
@@ -76,19 +76,4 @@ export class RowScan {
     if (this.#nearest.doc >= 0) found.offer({ rows, ...this.#nearest })
     this.#nearest = { doc: -1, row: 0, distance: Infinity }
   }
-}
-
-/** The rows of documents that lie one behind the other, together. */
-function* runsOf(rows: DenseRows, docs: Uint32Array): Generator<RowRun> {
-  let from = 0
-  let to = 0
-  for (const doc of docs) {
-    const first = rows.firstRowOf(doc)
-    if (first !== to) {
-      if (from < to) yield { from, to }
-      from = first
-    }
-    to = rows.firstRowOf(doc + 1)
-  }
-  if (from < to) yield { from, to }
 }

@@ -205,7 +205,7 @@ class NearestSearch {
   *#scan({ part, passing }: SearchedPart): Sliced<void> {
     const { rows } = part
     const scan = new RowScan({ rows, bounds: this.#boundsOf(part), found: this.found })
-    for (const docs of passing.documents()) yield* scan.search(docs)
+    for (const docs of passing.runs()) yield* scan.search(docs)
   }
 
   #boundsOf({ rows, liveCount, docCount }: DensePart): RowBounds {
@@ -215,11 +215,9 @@ class NearestSearch {
     const isDense = this.#passing * liveCount >= DENSE * docCount
     // Codes are made of many rows at once.
     const vectors = isDense ? rows.coarse : undefined
-    if (vectors !== undefined) {
-      return new CoarseBounds({ ...compared, vectors, coarse: this.#kernels.coarse })
-    }
+    if (vectors !== undefined) return new CoarseBounds(this.#kernels.coarse, vectors, compared)
     const reader = new RowReader(rows, { dimension, isDense })
-    return new FloatBounds({ ...compared, reader, floats: this.#kernels.floats })
+    return new FloatBounds(this.#kernels.floats, reader, compared)
   }
 
   #meter(): StepMeter {

@@ -46,7 +46,7 @@ describe('rows of seven bits a number', () => {
     for (let row = 0; row < rows.rowCount;) {
       row += coarse.add(of.block(row, rows.rowCount - row))
       if (!coarse.isFull && row < rows.rowCount) continue
-      coarse.measure()
+      coarse.measure(Infinity)
       for (let place = 0; place < coarse.count; place += 1) found.push(coarse.leastOf(place))
       coarse.clear()
     }

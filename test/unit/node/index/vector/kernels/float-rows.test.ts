@@ -23,7 +23,7 @@ describe('rows of floats that are measured together', () => {
     for (let row = 0; row < count;) {
       row += floats.add(rows, row * vector.length, count - row)
       if (!floats.isFull && row < count) continue
-      floats.measure()
+      floats.measure(Infinity)
       for (let place = 0; place < floats.count; place += 1) found.push(floats.leastOf(place))
       floats.clear()
     }
