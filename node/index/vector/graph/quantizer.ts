@@ -41,13 +41,16 @@ export function integerMetricOf(metric: Metric): IntegerMetric {
 /** Makes vectors ready for the graph of one segment. */
 export class Quantizer {
   readonly #isNormed: boolean
-  readonly #range: QuantizerRange
+  readonly #scale: number
+  /** The center, divided as the vectors are. */
+  readonly #moved: Float64Array
   readonly #floats: Float32Array
   readonly #integers: Int8Array | undefined
 
   constructor({ dimension, metric, quantization }: DenseIndexSettings, range: QuantizerRange) {
     this.#isNormed = metric === 'cosine'
-    this.#range = range
+    this.#scale = range.scale
+    this.#moved = Float64Array.from(range.center, (value) => value / range.scale)
     this.#floats = new Float32Array(dimension)
     this.#integers = quantization === 'i8' ? new Int8Array(dimension) : undefined
   }
@@ -55,12 +58,14 @@ export class Quantizer {
   /** Good until the next call. */
   encode(vectors: Float32Array, at: number): GraphVector {
     const floats = this.#floats
-    const { center, scale } = this.#range
-    const factor = (this.#isNormed ? 1 / normOf(vectors, at, floats.length) : 1) / scale
-    const isCentered = center.length > 0
-    for (let i = 0; i < floats.length; i += 1) {
-      const moved = isCentered ? (center[i] ?? 0) / scale : 0
-      floats[i] = (vectors[at + i] ?? 0) * factor - moved
+    const moved = this.#moved
+    const factor = (this.#isNormed ? 1 / normOf(vectors, at, floats.length) : 1) / this.#scale
+    if (moved.length === 0) {
+      for (let i = 0; i < floats.length; i += 1) floats[i] = (vectors[at + i] ?? 0) * factor
+    } else {
+      for (let i = 0; i < floats.length; i += 1) {
+        floats[i] = (vectors[at + i] ?? 0) * factor - (moved[i] ?? 0)
+      }
     }
     return this.#integers === undefined ? floats : this.#round(this.#integers)
   }

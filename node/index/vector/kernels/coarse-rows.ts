@@ -11,7 +11,7 @@ import { DIMENSION_MAX, type Metric } from '../../../embedding/settings.ts'
 import { coarseStrideOf, FACTS, type CoarseBlock } from './coarse-code.ts'
 import { compileCoarseKernel, type CoarseKernel } from './coarse-kernel.ts'
 import { dotProduct } from './distance.ts'
-import { BATCH_ROWS_MAX, finite, gatherNear, type RowBatch, type RowQuery } from './row-batch.ts'
+import { BATCH_ROWS_MAX, finite, type RowBatch, type RowQuery } from './row-batch.ts'
 
 /** What a processor keeps near itself. */
 const ROWS_BYTES = 96 * 1024
@@ -20,6 +20,7 @@ const PAGE_BYTES = 65_536
 const QUERY_MAX = 127
 /** More than all roundings of doubles on the way, of the lengths that are multiplied. */
 const ROUNDING = 1e-9
+const LEAST = 1 - ROUNDING
 
 /** Rows by their codes. */
 export class CoarseRows implements RowBatch {
@@ -89,7 +90,7 @@ export class CoarseRows implements RowBatch {
   measure(bar: number): number {
     const end = this.#rowsAt + this.#count * this.#stride
     this.#kernel(0, this.#rowsAt, end, this.#stride, this.#sumsAt)
-    return gatherNear(this, bar)
+    return this.#gather(bar)
   }
 
   leastOf(row: number): number {
@@ -106,8 +107,35 @@ export class CoarseRows implements RowBatch {
     if (metric === 'inner_product') return finite(-most)
     const lengths = queryNorm * norm
     if (metric === 'cosine') return lengths < TINY ? NaN : finite(1 - most / lengths)
-    const squares = (queryNorm * queryNorm + norm * norm) * (1 - ROUNDING)
+    const squares = (queryNorm * queryNorm + norm * norm) * LEAST
     return finite(squares - 2 * most)
+  }
+
+  /** As `leastOf` says, without its quotient: a row is farther if its product is too small for the bar. */
+  #gather(bar: number): number {
+    const [facts, sums, near, count] = [this.#facts, this.#sums, this.near, this.#count]
+    const { metric, norm: queryNorm, ofLeast, ofStep, ofError, ofNorm } = this.#bound
+    const isCosine = metric === 'cosine'
+    const isSquared = metric === 'l2_squared'
+    // The smallest product is a polynomial of the row's length.
+    const fixed = isCosine ? 0 : isSquared ? (queryNorm * queryNorm * LEAST - bar) / 2 : -bar
+    const byNorm = ofNorm - (isCosine ? (1 - bar) * queryNorm : 0)
+    const bySquare = isSquared ? LEAST / 2 : 0
+    let found = 0
+    for (let row = 0, at = 0; row < count; row += 1, at += FACTS) {
+      const norm = facts[at + 3] ?? 0
+      const missing =
+        (facts[at] ?? 0) * ofLeast +
+        (facts[at + 1] ?? 0) * ofStep * (sums[row] ?? 0) +
+        (facts[at + 2] ?? 0) * ofError +
+        norm * (byNorm - norm * bySquare) -
+        fixed
+      // What cannot be told is not farther.
+      if (missing < 0) continue
+      near[found] = row
+      found += 1
+    }
+    return found
   }
 
   /** The query as integers: a multiple of `step` each, all of which together miss it by `error`. */

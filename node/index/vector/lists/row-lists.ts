@@ -4,7 +4,8 @@
 import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { FileSum } from '../files/file-sums.ts'
-import type { QuantizerRange } from '../graph/quantizer.ts'
+import type { DenseIndexSettings } from '../../../embedding/settings.ts'
+import { integerMetricOf, Quantizer } from '../graph/quantizer.ts'
 import { MEASURED_MAX } from '../kernels/code-memory.ts'
 import type { IntegerMetric } from '../kernels/simd-kernels.ts'
 import { LISTS_MAX, measureAll } from './list-centers.ts'
@@ -45,6 +46,8 @@ export interface RowTest {
 export class RowLists {
   readonly #file: ListCodes
   readonly #measured = new Uint32Array(MEASURED_MAX)
+  /** Made for the first query. */
+  #quantizer: Quantizer | undefined
   /** By row, its place in the lists; empty unless all codes are in memory. */
   #places: Uint32Array
 
@@ -78,9 +81,13 @@ export class RowLists {
     return this.#file.bytesOnDisk
   }
 
-  /** How a query becomes small integers. */
-  get range(): QuantizerRange {
-    return this.#file.table.range
+  /** A query as these lists compare it: the settings are those of their index. */
+  queryOf(settings: DenseIndexSettings, vector: Float32Array): IntegerQuery {
+    const { range } = this.#file.table
+    this.#quantizer ??= new Quantizer({ ...settings, quantization: 'i8' }, range)
+    // A copy: other searches come between the steps of one.
+    const integers = this.#quantizer.integersOf(vector, 0).slice()
+    return { integers, metric: integerMetricOf(settings.metric) }
   }
 
   /** Whether `measureRows` can be called. */
@@ -100,9 +107,13 @@ export class RowLists {
         keys[list] = (part.distances[i] ?? 0) * LISTS_MAX + list
       }
     }
-    return Uint32Array.from(keys.toSorted(), (key) => {
-      return key - Math.floor(key / LISTS_MAX) * LISTS_MAX
-    })
+    keys.sort()
+    const lists = new Uint32Array(rowCount)
+    for (let i = 0; i < rowCount; i += 1) {
+      const key = keys[i] ?? 0
+      lists[i] = key - Math.floor(key / LISTS_MAX) * LISTS_MAX
+    }
+    return lists
   }
 
   /** What of a list is measured in one call each. */

@@ -1,4 +1,4 @@
-/** The nearest rows measured so far, at most so many: a heap with the farthest on top. */
+/** The nearest rows measured so far, at most so many: a heap with the farthest on top. Distances are integers. */
 export class NearestRows {
   readonly #distances: Float32Array
   readonly #rows: Uint32Array
@@ -30,9 +30,17 @@ export class NearestRows {
 
   /** The nearest first. */
   sorted(): Uint32Array {
-    const order = Array.from({ length: this.#count }, (_, at) => at)
-    order.sort((a, b) => (this.#distances[a] ?? 0) - (this.#distances[b] ?? 0))
-    return Uint32Array.from(order, (at) => this.#rows[at] ?? 0)
+    const count = this.#count
+    // One number for a distance and a place is sorted without a comparison in our code.
+    const keys = new Float64Array(count)
+    for (let at = 0; at < count; at += 1) keys[at] = (this.#distances[at] ?? 0) * count + at
+    keys.sort()
+    const rows = new Uint32Array(count)
+    for (let i = 0; i < count; i += 1) {
+      const key = keys[i] ?? 0
+      rows[i] = this.#rows[key - Math.floor(key / count) * count] ?? 0
+    }
+    return rows
   }
 
   #rise(row: number, distance: number): void {

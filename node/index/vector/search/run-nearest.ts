@@ -4,7 +4,6 @@ import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { DenseIndex } from '../engine/dense-index.ts'
 import type { VectorSnapshot } from '../engine/vector-index.ts'
-import { integerMetricOf, Quantizer } from '../graph/quantizer.ts'
 import { distanceFrom, type DistanceFrom } from '../kernels/distance.ts'
 import type { Kernels } from '../kernels/code-memory.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
@@ -140,13 +139,11 @@ class NearestSearch {
     return yield* this.#rescore(part, { documents: passing.byDocument(rows), isAll, rescored })
   }
 
-  #askedOfLists({ range }: RowLists, searched: SearchCase, rescored: number): ListCase {
+  #askedOfLists(lists: RowLists, searched: SearchCase, rescored: number): ListCase {
     const { limit, effort, vector } = this.#request
-    const quantizer = new Quantizer({ ...this.#settings, quantization: 'i8' }, range)
-    const integers = quantizer.integersOf(vector, 0)
     const rows = Math.min(searched.rowsPerDocument, ROWS_COUNTED_MAX)
     return {
-      query: { integers, metric: integerMetricOf(this.#settings.metric) },
+      query: lists.queryOf(this.#settings, vector),
       rescored: Math.ceil(rescored * rows),
       limit: Math.ceil(limit * rows),
       patience: patienceOf(effort, searched),

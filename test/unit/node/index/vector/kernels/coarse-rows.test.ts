@@ -29,6 +29,10 @@ class Rows {
   }
 }
 
+function addAll(coarse: CoarseRows, of: CoarseVectors, count: number): void {
+  for (let row = 0; row < count; row += coarse.add(of.block(row, count - row)));
+}
+
 describe('rows of seven bits a number', () => {
   const random = seededRandom(12)
   const coarse = new CoarseRows()
@@ -112,6 +116,31 @@ describe('rows of seven bits a number', () => {
       const [least = NaN] = leastOfAll(metric, vector, vector)
 
       expect(least).to.be.at.most(distanceFrom(metric, vector)(vector, 0))
+    }
+  })
+
+  it('are gathered if they may be as near as a bar, and left out if they are much farther', () => {
+    for (const metric of METRICS) {
+      for (const size of [1, 1e-30, 1e20]) {
+        const [vector, vectors] = [numbers(64, size), numbers(64 * 200, size)]
+        vectors.fill(0, 64, 128)
+        const distance = distanceFrom(metric, vector)
+        const exact = Array.from({ length: 200 }, (_, row) => distance(vectors, row * 64))
+        const order = exact.toSorted((a, b) => a - b)
+        const rows = new Rows(vectors, 64)
+        coarse.begin({ metric, vector })
+        addAll(coarse, new CoarseVectors(rows, 64), 200)
+
+        for (const bar of [order[0] ?? 0, order[10] ?? 0, order[100] ?? 0, Infinity]) {
+          const count = coarse.measure(bar)
+
+          const gathered = new Set(coarse.near.subarray(0, count))
+          const lost = exact.filter((value, row) => value <= bar && !gathered.has(row))
+          expect(lost, `${metric}, numbers up to ${size}`).to.deep.equal([])
+          const near = order.filter((value) => value <= bar).length
+          expect(count).to.be.at.most(near + 20)
+        }
+      }
     }
   })
 

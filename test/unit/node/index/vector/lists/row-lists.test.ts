@@ -9,7 +9,6 @@ import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { VectorMemory } from '../../../../../../node/index/vector/files/vector-memory.ts'
-import { integerMetricOf, Quantizer } from '../../../../../../node/index/vector/graph/quantizer.ts'
 import { Kernels } from '../../../../../../node/index/vector/kernels/code-memory.ts'
 import {
   buildLists,
@@ -69,10 +68,7 @@ describe('the lists of a segment', () => {
   }
 
   function askedOf(lists: RowLists, patience = { rows: 10_000, lists: 1000 }) {
-    const quantizer = new Quantizer({ ...SETTINGS, quantization: 'i8' }, lists.range)
-    const integers = quantizer.integersOf(query, 0)
-    const metric = integerMetricOf(SETTINGS.metric)
-    return { query: { integers, metric }, rescored: 60, limit: 10, patience }
+    return { query: lists.queryOf(SETTINGS, query), rescored: 60, limit: 10, patience }
   }
 
   function found(lists: RowLists, hasRow: (row: number) => boolean): readonly number[] {

@@ -6,7 +6,10 @@ describe('the nearest rows', () => {
   for (const capacity of [1, 2, 7, 100]) {
     it(`are the first ${capacity} of all in order`, () => {
       const random = seededRandom(capacity)
-      const offered = Array.from({ length: 60 }, (_, row) => ({ row, distance: random() }))
+      const offered = Array.from({ length: 60 }, (_, row) => ({
+        row,
+        distance: Math.floor((random() - 0.5) * 2 ** 24),
+      }))
       const nearest = new NearestRows(capacity)
 
       for (const { row, distance } of offered) nearest.offer(row, distance)
