@@ -46,7 +46,7 @@ export const defaultVectorIndexLimits: VectorIndexLimits = {
     graphRowsMin: 4096,
     settledGraphRowsMin: 1024,
     tierCount: 4,
-    listedRowsMin: 2048,
+    listedRowsMin: 4096,
     rowsMax: 500_000,
     deletedRatioMax: 0.2,
     extendedRatio: 1 / 16,
