@@ -8,6 +8,7 @@ import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { integerMetricOf, Quantizer } from '../graph/quantizer.ts'
 import { MEASURED_MAX } from '../kernels/code-memory.ts'
 import type { IntegerMetric } from '../kernels/simd-kernels.ts'
+import { ascending } from './list-order.ts'
 import { LISTS_MAX, measureAll } from './list-centers.ts'
 import { buildLists, type ListsPlan } from './lists-builder.ts'
 import {
@@ -39,7 +40,8 @@ export interface ListPart {
 
 /** Which rows are measured. */
 export interface RowTest {
-  hasRow(row: number): boolean
+  /** Writes the places of those rows of a part that pass into `places`, in their order, and answers how many. */
+  gather(rows: Uint32Array, part: ListPart, places: Uint32Array): number
 }
 
 /** Closed with their segment. */
@@ -96,10 +98,10 @@ export class RowLists {
   }
 
   /** All lists, that with the nearest center first. */
-  order({ integers, metric }: IntegerQuery): Uint32Array {
+  *order({ integers, metric }: IntegerQuery): Generator<number> {
     const { codes, table } = this.#file
     const { listCount: rowCount } = table.sizes
-    // Distances between integers are integers: one number for both is sorted without a comparison in our code.
+    // Distances between integers are integers: one number is enough for both.
     const keys = new Float64Array(rowCount)
     for (const part of measureAll(codes, metric, { query: integers, rowCount })) {
       for (let i = 0; i < part.count; i += 1) {
@@ -107,13 +109,7 @@ export class RowLists {
         keys[list] = (part.distances[i] ?? 0) * LISTS_MAX + list
       }
     }
-    keys.sort()
-    const lists = new Uint32Array(rowCount)
-    for (let i = 0; i < rowCount; i += 1) {
-      const key = keys[i] ?? 0
-      lists[i] = key - Math.floor(key / LISTS_MAX) * LISTS_MAX
-    }
-    return lists
+    for (const key of ascending(keys)) yield key - Math.floor(key / LISTS_MAX) * LISTS_MAX
   }
 
   /** What of a list is measured in one call each. */
@@ -131,13 +127,11 @@ export class RowLists {
     const { rows, sizes } = table
     // Codes that were read lie behind the centers.
     const first = sizes.listCount - (isResident ? 0 : from)
-    let count = 0
-    for (let place = from; place < to; place += 1) {
-      const row = rows[place] ?? 0
-      if (!passing.hasRow(row)) continue
-      this.#measured[count] = row
-      codes.rows[count] = first + place
-      count += 1
+    const count = passing.gather(rows, { from, to }, this.#measured)
+    for (let i = 0; i < count; i += 1) {
+      const place = this.#measured[i] ?? 0
+      codes.rows[i] = first + place
+      this.#measured[i] = rows[place] ?? 0
     }
     if (count > 0 && !isResident) this.#file.read(from, to)
     return this.#measure(query, count)

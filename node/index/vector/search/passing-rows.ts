@@ -2,6 +2,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { hasOrdinal, type OrdinalSet } from '../../host/ordinal-set.ts'
+import type { ListPart, RowTest } from '../lists/row-lists.ts'
 import type { PartView } from '../engine/vector-part.ts'
 import { hasDocument } from '../segment/deleted-documents.ts'
 import { isExpired, type DenseRows } from '../segment/document-rows.ts'
@@ -24,7 +25,7 @@ export interface FoundDocuments {
 }
 
 /** The conditions of one search for one part. */
-export class PassingRows {
+export class PassingRows implements RowTest {
   readonly #part: DensePart
   readonly #request: Pick<NearestRequest, 'filter' | 'nowMs'>
   readonly #mayExpire: boolean
@@ -44,8 +45,19 @@ export class PassingRows {
     this.#from = bitmap?.from ?? 0
   }
 
-  hasRow(row: number): boolean {
-    return this.#has(this.#part.rows.docOfRow(row))
+  gather(rows: Uint32Array, { from, to }: ListPart, places: Uint32Array): number {
+    const { docCount, rowCount } = this.#part.rows
+    const ordinals = this.#ordinals
+    if (docCount === rowCount && !this.#mayExpire && ordinals !== undefined) {
+      return this.#gatherDocuments(ordinals, rows, { from, to }, places)
+    }
+    let count = 0
+    for (let place = from; place < to; place += 1) {
+      if (!this.#has(this.#part.rows.docOfRow(rows[place] ?? 0))) continue
+      places[count] = place
+      count += 1
+    }
+    return count
   }
 
   /** All documents, ascending, as many as are found in a step. */
@@ -109,6 +121,30 @@ export class PassingRows {
       else if (this.#has(doc)) rowsByDoc.set(doc, [row])
     }
     return { docs: Uint32Array.from(rowsByDoc.keys()), rowsOf: (doc) => rowsByDoc.get(doc) ?? [] }
+  }
+
+  /** The rows are documents, and one after the other is asked for hundreds: everything is at hand. */
+  #gatherDocuments(
+    ordinals: Uint32Array,
+    docs: Uint32Array,
+    { from, to }: ListPart,
+    places: Uint32Array,
+  ): number {
+    const { deleted } = this.#part
+    const [words, start, filter] = [this.#words, this.#from, this.#request.filter]
+    let count = 0
+    for (let place = from; place < to; place += 1) {
+      const doc = docs[place] ?? 0
+      if (hasDocument(deleted, doc)) continue
+      const ordinal = ordinals[doc] ?? 0
+      if (words !== undefined) {
+        const bit = ordinal - start
+        if (bit < 0 || (((words[bit >>> 5] ?? 0) >>> (bit & 31)) & 1) === 0) continue
+      } else if (filter !== undefined && !hasOrdinal(filter, ordinal)) continue
+      places[count] = place
+      count += 1
+    }
+    return count
   }
 
   #has(doc: number): boolean {

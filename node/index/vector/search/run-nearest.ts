@@ -169,6 +169,7 @@ class NearestSearch {
     const { found } = this
     const meter = this.#meter()
     const best: { doc: number; row: number; distance: number }[] = []
+    const here = new NearestDocuments(found.limit, this.#request)
     const patience = Math.ceil(rescored / IN_VAIN_PARTS)
     let within = 0
     let inVain = 0
@@ -178,7 +179,8 @@ class NearestSearch {
       const rows = documents.rowsOf(doc)
       const nearest = this.#nearestOf(part.rows, rows)
       best.push({ doc, ...nearest })
-      inVain = nearest.distance > found.bar ? inVain + 1 : 0
+      here.offer({ rows: part.rows, doc, ...nearest })
+      inVain = nearest.distance > Math.min(found.bar, here.bar) ? inVain + 1 : 0
       if (found.isWithin(nearest.distance)) within += 1
       if (found.isBeyond(nearest.distance)) isBeyond = true
       if (meter.spend(rows.length * this.#settings.dimension)) yield
@@ -228,8 +230,8 @@ function byRows(a: DensePart, b: DensePart): number {
 }
 
 /**
- * Candidates come about by their distance: when so large a part of them in a row is farther away than what other parts
- * have, none of the rest is a hit.
+ * Candidates come about by their distance: when so large a part of them in a row is farther away than what was found,
+ * none of the rest is a hit.
  */
 const IN_VAIN_PARTS = 4
 

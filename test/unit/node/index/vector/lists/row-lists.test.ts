@@ -15,7 +15,7 @@ import {
   type FormerLists,
 } from '../../../../../../node/index/vector/lists/lists-builder.ts'
 import { readFormerLists } from '../../../../../../node/index/vector/lists/lists-file.ts'
-import { RowLists } from '../../../../../../node/index/vector/lists/row-lists.ts'
+import { RowLists, type RowTest } from '../../../../../../node/index/vector/lists/row-lists.ts'
 import { searchLists, searchRows } from '../../../../../../node/index/vector/search/search-lists.ts'
 import { PLAIN_DISTANCES, Clusters } from '../../../../../support/worlds/vector-world.ts'
 
@@ -26,6 +26,20 @@ const SETTINGS: DenseIndexSettings = {
   metric: 'cosine',
   engine: 'usearch',
   quantization: 'f16',
+}
+
+function testBy(hasRow: (row: number) => boolean): RowTest {
+  return {
+    gather(rows, { from, to }, places) {
+      let count = 0
+      for (let place = from; place < to; place += 1) {
+        if (!hasRow(rows[place] ?? 0)) continue
+        places[count] = place
+        count += 1
+      }
+      return count
+    },
+  }
 }
 
 const isThird = (row: number): boolean => row % 3 === 0
@@ -72,7 +86,7 @@ describe('the lists of a segment', () => {
   }
 
   function found(lists: RowLists, hasRow: (row: number) => boolean): readonly number[] {
-    return [...runAtOnce(searchLists(lists, askedOf(lists), { hasRow })).rows]
+    return [...runAtOnce(searchLists(lists, askedOf(lists), testBy(hasRow))).rows]
   }
 
   /** The nearest rows that pass, by their numbers as they were given. */
@@ -131,7 +145,7 @@ describe('the lists of a segment', () => {
   it('are left when some in a row had nothing nearer', () => {
     const lists = runAtOnce(RowLists.build(planOf(ROWS)))
     let looked = 0
-    const passing = { hasRow: () => (looked += 1) > 0 }
+    const passing = testBy(() => (looked += 1) > 0)
 
     runAtOnce(searchLists(lists, askedOf(lists, { rows: 100, lists: 2 }), passing))
 
