@@ -93,15 +93,22 @@ function chooseTier(
   return undefined
 }
 
-/** What to merge by its graphs. Undefined if there is nothing. `isSettled`: nothing waits to be flushed. */
+/**
+ * What else happens when a merge is chosen: nothing, also no write; writes; or another merge is sorting rows into lists. Then
+ * graphs come first: writers who are faster than lists are made would keep rows from their graphs.
+ */
+export type MergeMoment = 'settled' | 'writing' | 'listing'
+
+/** What to merge by its graphs. Undefined if there is nothing. */
 export function chooseMerge(
   segments: readonly SegmentSize[],
   policy: MergePolicy,
-  isSettled: boolean,
+  moment: MergeMoment,
 ): MergeChoice | undefined {
+  const isSettled = moment === 'settled'
   return (
     chooseWasteful(segments, policy) ??
-    chooseUnlisted(segments, policy) ??
+    (moment === 'listing' ? undefined : chooseUnlisted(segments, policy)) ??
     chooseExtension(segments, policy, isSettled) ??
     chooseGraph(segments, policy, isSettled) ??
     chooseTier(segments, policy)

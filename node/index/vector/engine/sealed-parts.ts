@@ -128,8 +128,8 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
   nextMerge(isIdle: boolean, endBy: EndMerge): Paced<void> | undefined {
     const { mergePolicy } = this.#with
     const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
-    const isSettled = isIdle && this.#merging.size === 0
-    return this.#begun(chooseMerge(this.#freeSizes(), policy, isSettled), endBy)
+    const moment = this.#merging.size > 0 ? 'listing' : isIdle ? 'settled' : 'writing'
+    return this.#begun(chooseMerge(this.#freeSizes(), policy, moment), endBy)
   }
 
   /** Beside a merge that waits for its graph. */

@@ -31,12 +31,12 @@ function segment(id: number, rowCount: number, more: Partial<SegmentSize> = {}):
 
 describe('the choice of a merge of segments with vectors', () => {
   it('is none for few rows', () => {
-    expect(chooseMerge([segment(1, 300), segment(2, 400)], POLICY, true)).to.equal(undefined)
-    expect(chooseMerge([], POLICY, true)).to.equal(undefined)
+    expect(chooseMerge([segment(1, 300), segment(2, 400)], POLICY, 'settled')).to.equal(undefined)
+    expect(chooseMerge([], POLICY, 'settled')).to.equal(undefined)
   })
 
   it('makes a graph of rows that are worth it', () => {
-    const chosen = chooseMerge([segment(1, 600), segment(2, 400)], POLICY, false)
+    const chosen = chooseMerge([segment(1, 600), segment(2, 400)], POLICY, 'writing')
 
     expect(chosen).to.deep.equal({ ids: [2, 1], base: undefined, makes: 'graph' })
   })
@@ -44,40 +44,44 @@ describe('the choice of a merge of segments with vectors', () => {
   it('makes a graph of fewer rows when nothing is written', () => {
     const sizes = [segment(1, 500), segment(2, 400)]
 
-    expect(chooseMerge(sizes, POLICY, false)).to.equal(undefined)
-    expect(chooseMerge(sizes, POLICY, true)).to.deep.include({ makes: 'graph' })
+    expect(chooseMerge(sizes, POLICY, 'writing')).to.equal(undefined)
+    expect(chooseMerge(sizes, POLICY, 'settled')).to.deep.include({ makes: 'graph' })
   })
 
   it('gathers many small segments without a graph', () => {
     const sizes = [1, 2, 3, 4].map((id) => segment(id, 10))
 
-    expect(chooseMerge(sizes, POLICY, false)).to.deep.include({ makes: 'rows' })
+    expect(chooseMerge(sizes, POLICY, 'writing')).to.deep.include({ makes: 'rows' })
   })
 
   it('extends the largest graph by many rows, or by fewer when nothing is written', () => {
     const sizes = [segment(1, 16_000, { hasGraph: true }), segment(2, 500)]
 
-    expect(chooseMerge(sizes, POLICY, false)).to.equal(undefined)
-    expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({ ids: [1, 2], base: 1, makes: 'graph' })
-    expect(chooseMerge([...sizes, segment(3, 500)], POLICY, false)).to.deep.include({ base: 1 })
+    expect(chooseMerge(sizes, POLICY, 'writing')).to.equal(undefined)
+    expect(chooseMerge(sizes, POLICY, 'settled')).to.deep.equal({
+      ids: [1, 2],
+      base: 1,
+      makes: 'graph',
+    })
+    expect(chooseMerge([...sizes, segment(3, 500)], POLICY, 'writing')).to.deep.include({ base: 1 })
   })
 
   it('lets no graph grow beyond the bound', () => {
     const sizes = [segment(1, 99_000, { hasGraph: true }), segment(2, 2000, { hasLists: true })]
 
-    expect(chooseMerge(sizes, POLICY, true)).to.deep.equal({
+    expect(chooseMerge(sizes, POLICY, 'settled')).to.deep.equal({
       ids: [2],
       base: 2,
       makes: 'graph',
     })
     const large = [segment(1, 99_000, { hasGraph: true }), segment(2, 2000, { hasGraph: true })]
-    expect(chooseMerge(large, POLICY, true)).to.equal(undefined)
+    expect(chooseMerge(large, POLICY, 'settled')).to.equal(undefined)
   })
 
   it('writes a segment again without its dead documents', () => {
     const sizes = [segment(1, 5000, { hasGraph: true, deletedCount: 1000 })]
 
-    expect(chooseMerge(sizes, POLICY, false)).to.deep.equal({
+    expect(chooseMerge(sizes, POLICY, 'writing')).to.deep.equal({
       ids: [1],
       base: undefined,
       makes: 'graph',
@@ -103,8 +107,8 @@ describe('the choice of a merge of segments with vectors', () => {
     const listed = segment(1, 3000, { hasLists: true })
     const dead = segment(1, 3000, { hasLists: true, deletedCount: 1 })
 
-    const kept = chooseMerge([segment(2, 300), listed], POLICY, false)
-    const anew = chooseMerge([segment(2, 300), dead], POLICY, false)
+    const kept = chooseMerge([segment(2, 300), listed], POLICY, 'writing')
+    const anew = chooseMerge([segment(2, 300), dead], POLICY, 'writing')
 
     expect(kept).to.deep.equal({ ids: [1, 2], base: 1, makes: 'graph' })
     expect(anew).to.deep.equal({ ids: [2, 1], base: undefined, makes: 'graph' })
@@ -114,11 +118,20 @@ describe('the choice of a merge of segments with vectors', () => {
     const graph = segment(1, 16_000, { hasGraph: true, hasLists: true })
     const unlisted = [segment(2, 1500), segment(3, 700)]
 
-    const first = chooseMerge([graph, ...unlisted], POLICY, false)
-    const second = chooseMerge([graph, segment(4, 2200, { hasLists: true })], POLICY, false)
+    const first = chooseMerge([graph, ...unlisted], POLICY, 'writing')
+    const second = chooseMerge([graph, segment(4, 2200, { hasLists: true })], POLICY, 'writing')
 
     expect(first).to.deep.equal({ ids: [3, 2], base: undefined, makes: 'lists' })
     expect(second).to.deep.equal({ ids: [1, 4], base: 1, makes: 'graph' })
+  })
+
+  it('makes graphs while another merge makes lists', () => {
+    const graph = segment(1, 16_000, { hasGraph: true, hasLists: true })
+    const others = [segment(2, 4500, { hasLists: true }), segment(3, 1500), segment(4, 700)]
+
+    const chosen = chooseMerge([graph, ...others], POLICY, 'listing')
+
+    expect(chosen).to.deep.include({ base: 1, makes: 'graph' })
   })
 
   it('writes each row some times, and leaves few segments, while no graph is made of any', () => {
