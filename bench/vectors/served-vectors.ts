@@ -25,6 +25,8 @@ export const DOCUMENTS_PER_BATCH = 250
 const POLL_MS = 50
 /** An index is flushed half a minute after the first change that is not on disk. */
 const FLUSHED_MS = 31_000
+/** A row gets into lists and a graph in less. */
+const MERGED_MS = 1
 const WORDS_INDEX = 'full_text_index_v0'
 
 /** What is served. */
@@ -77,7 +79,9 @@ export class ServedVectors {
   /** When so many documents are found, and the server has nothing left to do. */
   async settled(count: number): Promise<void> {
     await this.indexed(count)
-    await settle(this.#server.process.pid, this.#bench.clock, SETTLE_TIMEOUT_MS)
+    // A graph of a million vectors takes minutes.
+    const timeoutMs = SETTLE_TIMEOUT_MS + count * MERGED_MS
+    await settle(this.#server.process.pid, this.#bench.clock, timeoutMs)
   }
 
   /** When so many documents are found. */

@@ -36,10 +36,17 @@ export class LiveOrdinals {
     if (set.kind === 'list') {
       return set.ordinals.reduce((sum, one) => sum + Number(this.has(one)), 0)
     }
+    const { words } = set
     let count = 0
-    for (let i = 0; i < set.words.length; i += 1) {
-      const word = set.words[i] ?? 0
-      if (word !== 0) count += bitsOf(word & this.#wordOf(set.from + i * 32))
+    for (let from = 0; from < words.length;) {
+      const ordinal = set.from + from * 32
+      const chunk = this.#chunks.get(ordinal >>> CHUNK_SHIFT)
+      const first = (ordinal >>> 5) % CHUNK_WORDS
+      const length = Math.min(words.length - from, CHUNK_WORDS - first)
+      if (chunk !== undefined) {
+        count += commonBits(words.subarray(from, from + length), chunk, first)
+      }
+      from += length
     }
     return count
   }
@@ -47,6 +54,16 @@ export class LiveOrdinals {
   #wordOf(ordinal: number): number {
     return this.#chunks.get(ordinal >>> CHUNK_SHIFT)?.[(ordinal >>> 5) % CHUNK_WORDS] ?? 0
   }
+}
+
+/** How many bits the words share with those of the chunk from `first` on. */
+function commonBits(words: Uint32Array, chunk: Uint32Array, first: number): number {
+  let count = 0
+  for (let i = 0; i < words.length; i += 1) {
+    const word = words[i] ?? 0
+    if (word !== 0) count += bitsOf(word & (chunk[first + i] ?? 0))
+  }
+  return count
 }
 
 /** The halving sums of Hacker's Delight, 5-1. */

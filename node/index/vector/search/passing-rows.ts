@@ -5,6 +5,7 @@ import { hasOrdinal, type OrdinalSet } from '../../host/ordinal-set.ts'
 import type { ListPart, RowTest } from '../lists/row-lists.ts'
 import type { PartView } from '../engine/vector-part.ts'
 import { hasDocument } from '../segment/deleted-documents.ts'
+import type { PlacedOrdinals } from '../segment/placed-ordinals.ts'
 import { isExpired, type DenseRows } from '../segment/document-rows.ts'
 import type { VectorSegment } from '../segment/vector-segment.ts'
 import type { NearestRequest } from '../vector-search.ts'
@@ -46,11 +47,8 @@ export class PassingRows implements RowTest {
   }
 
   gather(rows: Uint32Array, { from, to }: ListPart, places: Uint32Array): number {
-    const { docCount, rowCount } = this.#part.rows
-    const ordinals = this.#ordinals
-    if (docCount === rowCount && !this.#mayExpire && ordinals !== undefined) {
-      return this.#gatherDocuments(ordinals, rows, { from, to }, places)
-    }
+    const placed = this.#mayExpire ? undefined : this.#part.segment?.placedOrdinals
+    if (placed !== undefined) return this.#gatherDocuments(placed, rows, { from, to }, places)
     let count = 0
     for (let place = from; place < to; place += 1) {
       if (!this.#has(this.#part.rows.docOfRow(rows[place] ?? 0))) continue
@@ -125,18 +123,20 @@ export class PassingRows implements RowTest {
 
   /** The rows are documents, and one after the other is asked for hundreds: everything is at hand. */
   #gatherDocuments(
-    ordinals: Uint32Array,
+    placed: PlacedOrdinals,
     docs: Uint32Array,
-    { from, to }: ListPart,
+    part: ListPart,
     places: Uint32Array,
   ): number {
-    const { deleted } = this.#part
+    const { from, to } = part
+    const { deleted, liveCount, docCount } = this.#part
+    const hasDeleted = liveCount < docCount
+    const ordinals = placed.of(docs, part)
     const [words, start, filter] = [this.#words, this.#from, this.#request.filter]
     let count = 0
     for (let place = from; place < to; place += 1) {
-      const doc = docs[place] ?? 0
-      if (hasDocument(deleted, doc)) continue
-      const ordinal = ordinals[doc] ?? 0
+      if (hasDeleted && hasDocument(deleted, docs[place] ?? 0)) continue
+      const ordinal = ordinals[place] ?? 0
       if (words !== undefined) {
         const bit = ordinal - start
         if (bit < 0 || (((words[bit >>> 5] ?? 0) >>> (bit & 31)) & 1) === 0) continue

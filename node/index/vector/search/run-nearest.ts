@@ -160,7 +160,8 @@ class NearestSearch {
       needed: neededCount(rescored, { limit, passing }),
       width: widthOf(effort),
       isResident: rows.isResident,
-      hasLists: segment?.lists !== undefined,
+      selected: this.#passing,
+      lists: placeOf(segment?.lists),
     }
   }
 
@@ -222,6 +223,11 @@ class NearestSearch {
   #meter(): StepMeter {
     return new StepMeter(NUMBERS_PER_STEP)
   }
+}
+
+function placeOf(lists: RowLists | undefined): SearchCase['lists'] {
+  if (lists === undefined) return 'none'
+  return lists.isResident ? 'resident' : 'read'
 }
 
 /** The most rows first. */

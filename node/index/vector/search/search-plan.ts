@@ -43,8 +43,10 @@ export interface SearchCase {
   readonly width: number
   /** Whether the vectors are in memory. */
   readonly isResident: boolean
-  /** Whether lists can answer where the graph would have to look far. */
-  readonly hasLists: boolean
+  /** The share of the live documents that pass the filter; 1 without one. */
+  readonly selected: number
+  /** Where the codes of lists are, if there are lists. */
+  readonly lists: 'none' | 'read' | 'resident'
 }
 
 /** More rows than the average needs, so that a second search is rarely needed. */
@@ -75,14 +77,24 @@ function affordable(count: number, search: SearchCase): number | undefined {
   const { rowCount, passing } = search
   const costs = search.isResident ? RESIDENT_COSTS : READ_COSTS
   const wanted = Math.min(Math.ceil(count), rowCount)
-  if (search.hasLists && passing < 1 && wanted > search.width * LISTS_FACTOR) return undefined
+  if (passing < 1 && wanted > search.width * listsFactor(search)) return undefined
   const byGraph = wanted * GRAPH_ROW_COST
   const byScan = rowCount * Math.min(passing * costs.gathered, costs.scanned)
   return wanted > GRAPH_COUNT_MAX || byGraph >= byScan ? undefined : wanted
 }
 
-/** Lists take as long as a graph that looks at some times its width. */
-const LISTS_FACTOR = 1.5
+/**
+ * Lists take as long as a graph that looks at so many times its width. A graph finds little for a query whose neighbours do
+ * not pass, and nothing tells that before: behind a filter, lists in memory come first.
+ */
+function listsFactor({ lists, selected }: SearchCase): number {
+  if (lists === 'none') return Infinity
+  return lists === 'resident' && selected < SELECTED_MAX ? 0 : 1.5
+}
+
+/** Behind a filter that more pass, the graph finds enough. */
+const SELECTED_MAX = 0.75
+
 /** So few rows that pass are compared exactly: reading lists takes longer where they are not in memory. */
 export function exactRows(hasListsInMemory: boolean): number {
   return hasListsInMemory ? 256 : 2048
@@ -97,10 +109,11 @@ export function patienceOf(
   // Where few rows pass, so many would be most of them.
   const few = Math.max(ROWS_IN_VAIN_MIN, (rowCount * passing) / 16)
   const rows = Math.round(Math.min(512, few) * factor)
-  return { rows, lists: Math.max(1, Math.round(5 * factor)) }
+  return { rows, lists: Math.max(1, Math.round(LISTS_IN_VAIN * factor)) }
 }
 
 const ROWS_IN_VAIN_MIN = 128
+const LISTS_IN_VAIN = 8
 
 /** What decides how far a search has to look. */
 export interface NeededCase {

@@ -8,6 +8,7 @@ import type { VectorMemory } from '../files/vector-memory.ts'
 import { CoarseVectors } from './coarse-vectors.ts'
 import type { DenseRows, VectorBlock } from './document-rows.ts'
 import type { RowLists } from '../lists/row-lists.ts'
+import { PlacedOrdinals } from './placed-ordinals.ts'
 import type { RowTable } from './row-table.ts'
 import type { RowVectors } from './row-vectors.ts'
 import { SealedRows } from './sealed-rows.ts'
@@ -37,6 +38,7 @@ export class VectorSegment extends SealedRows implements DenseRows {
   readonly #vectors: RowVectors
   readonly #memory: VectorMemory
   #coarse: CoarseVectors | undefined
+  #placedOrdinals: PlacedOrdinals | undefined
 
   constructor({ id, table, vectors, graph, lists, memory }: SegmentParts) {
     super(id, table)
@@ -57,7 +59,8 @@ export class VectorSegment extends SealedRows implements DenseRows {
     const { bytesInMemory } = this.#vectors
     const searched = (this.graph?.graph.bytesInMemory ?? 0) + (this.lists?.bytesInMemory ?? 0)
     const coarse = this.#coarse === undefined ? 0 : this.#coarseBytes
-    return bytesInMemory + this.table.byteLength + searched + coarse
+    const placed = this.#placedOrdinals?.bytesInMemory ?? 0
+    return bytesInMemory + this.table.byteLength + searched + coarse + placed
   }
 
   get isIndexed(): boolean {
@@ -78,6 +81,13 @@ export class VectorSegment extends SealedRows implements DenseRows {
     if (!this.#memory.reserve(this.#coarseBytes)) return undefined
     this.#coarse = new CoarseVectors(this, this.table.sizes.dimension)
     return this.#coarse
+  }
+
+  /** For a segment with lists, each of whose documents has one row. */
+  get placedOrdinals(): PlacedOrdinals | undefined {
+    if (!this.isListed || this.docCount !== this.rowCount) return undefined
+    this.#placedOrdinals ??= new PlacedOrdinals(this.ordinals)
+    return this.#placedOrdinals
   }
 
   /** By document. */

@@ -15,7 +15,8 @@ const CASE: SearchCase = {
   needed: 16,
   width: 128,
   isResident: false,
-  hasLists: false,
+  selected: 1,
+  lists: 'none',
 }
 
 describe('the plan of a search in a segment', () => {
@@ -45,6 +46,16 @@ describe('the plan of a search in a segment', () => {
     expect(firstCount({ ...CASE, rowCount: 400 })).to.equal(128)
     expect(firstCount({ ...CASE, rowCount: 300 })).to.equal(undefined)
     expect(firstCount({ ...CASE, rowCount: 400, isResident: true })).to.equal(undefined)
+  })
+
+  it('leaves filtered searches to lists where a graph would look far, and where they are in memory', () => {
+    const half: SearchCase = { ...CASE, passing: 0.5, selected: 0.5, needed: 45 }
+
+    expect(firstCount({ ...half, lists: 'read' })).to.equal(128)
+    expect(firstCount({ ...half, lists: 'resident' })).to.equal(undefined)
+    expect(firstCount({ ...half, passing: 0.1, lists: 'read' })).to.equal(undefined)
+    expect(firstCount({ ...half, passing: 0.9, selected: 0.9, lists: 'resident' })).to.equal(128)
+    expect(firstCount({ ...CASE, passing: 0.7, lists: 'resident' })).to.equal(128)
   })
 
   it('asks for twice as many after too few, within bounds', () => {
