@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { answerWithin } from '../../lib/deadline.ts'
 import type { Log } from '../../lib/log.ts'
 import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
@@ -17,6 +18,8 @@ import {
 
 const COLLECTION_PERIOD_MS = 60_000
 const REPAIR_PERIOD_MS = 1000
+/** How long the end of the process waits for work on shards, which may be gone by then. */
+const STOP_MS_MAX = 2000
 
 /** The parts of the node whose periodic work the housekeeper starts. It closes none of them. */
 export interface NodeHousekeeperOptions {
@@ -107,10 +110,11 @@ export class NodeHousekeeper {
     }
   }
 
+  /** Work that a shard keeps waiting for longer than STOP_MS_MAX ends when the shard is closed; none of it rejects. */
   async stop(): Promise<void> {
     this.#stop.abort()
-    await Promise.all(this.#stops.map((stop) => stop()))
-    await Promise.all(this.#retiming.values())
+    const stopped = Promise.all([...this.#stops.map((stop) => stop()), ...this.#retiming.values()])
+    await answerWithin(stopped, { clock: this.#with.clock, ms: STOP_MS_MAX })
   }
 
   async #retimeOne(shard: LedShard): Promise<void> {

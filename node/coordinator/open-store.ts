@@ -135,7 +135,7 @@ export async function openStore(
   const fields = new FieldCatalog(coordination)
   const catalog = new Catalog(coordination, fields)
   const router = new TableRoutes({ registry, catalog })
-  const finisher = new TransactionFinisher(router, log)
+  const finisher = new TransactionFinisher({ router, clock, log })
   const led = new LedShards()
   const shards = () => led.all()
   const ending = { router, finisher, hybridClock, log }
@@ -176,7 +176,7 @@ export async function openStore(
   life.onClose(() => admin.closeAll())
   const enrichers = openEnrichers({ led, openEnrichment, randomBits, clock, log }, life)
   await place.openTables(admin)
-  life.onClose(() => finisher.idle())
+  life.onClose(() => finisher.end())
 
   const finishStart = async (): Promise<void> => {
     await recovery.runAtStart()

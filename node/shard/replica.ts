@@ -185,9 +185,9 @@ export class Replica {
   }
 
   async #close(entries: 'keep' | 'drop'): Promise<void> {
-    await this.enrichers.end()
-    // Otherwise the log would wait for followers, which may be gone.
+    // Otherwise enrichers and the log would wait for followers, which may be gone.
     this.replicated?.retire()
+    await this.enrichers.end()
     // The indexes take in what the store has: then the next start replays nothing for them either.
     await this.log.settled().catch(() => undefined)
     await this.indexes?.close({ flush: !this.#sealed })

@@ -4,6 +4,8 @@
 // Invariants:
 //   INV-T6  A record goes only after every participant has answered its resolution, which is durable then.
 
+import type { Clock } from '../../../lib/clock.ts'
+import { answerWithin } from '../../../lib/deadline.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Decision, KeyInterval, ShardAddress } from '../../shard/command/command.ts'
 import type { Shard } from '../../shard/shard.ts'
@@ -15,6 +17,8 @@ const UNRESOLVED_COMMITS_MAX = 1024
 /** With more resolved records than this, the finisher drops them before the next round is due. */
 const RESOLVED_RECORDS_MAX = 1024
 export const FORGET_PERIOD_MS = 500
+/** How long the end of the process waits for shards, which may be gone by then. */
+const END_MS_MAX = 2000
 
 /**
  * What recovery and the coordinator know of a transaction that is to end: its record's place and
@@ -36,12 +40,20 @@ export interface Finishing {
   hurry(): void
 }
 
+/** The parts of a finisher, which closes none of them. */
+export interface TransactionFinisherOptions {
+  readonly router: ShardRouter
+  readonly clock: Clock
+  readonly log: Log
+}
+
 /**
  * Resolves decided transactions on their participants, then forgets their records (INV-T6). It
  * never rejects: recovery takes over each failure.
  */
 export class TransactionFinisher {
   readonly #router: ShardRouter
+  readonly #clock: Clock
   readonly #log: Log
   readonly #resolving = new Map<TransactionId, Finishing>()
   /** Resolved since the round of forgetting that runs now, if one runs. */
@@ -49,9 +61,11 @@ export class TransactionFinisher {
   /** The transactions whose records the running round drops. */
   #leaving: ReadonlyMap<TransactionId, FinishableTransaction> = new Map()
   #forgetting: Promise<void> | undefined
+  #isEnding = false
 
-  constructor(router: ShardRouter, log: Log) {
+  constructor({ router, clock, log }: TransactionFinisherOptions) {
     this.#router = router
+    this.#clock = clock
     this.#log = log
   }
 
@@ -99,6 +113,15 @@ export class TransactionFinisher {
     await this.forgetResolved()
   }
 
+  /**
+   * The process ends: as `idle`, but for END_MS_MAX at most. What is left then is left to recovery, and what is under
+   * way ends with its shards.
+   */
+  async end(): Promise<void> {
+    await answerWithin(this.idle(), { clock: this.#clock, ms: END_MS_MAX })
+    this.#isEnding = true
+  }
+
   /** Drops the records of all resolved transactions. */
   forgetResolved(): Promise<void> {
     this.#forgetting ??= this.#forgetAll().finally(() => {
@@ -124,7 +147,10 @@ export class TransactionFinisher {
   async #forgetAll(): Promise<void> {
     this.#leaving = this.#resolved
     this.#resolved = new Map()
-    for (const transaction of this.#leaving.values()) await this.#forget(transaction)
+    for (const transaction of this.#leaving.values()) {
+      if (this.#isEnding) return
+      await this.#forget(transaction)
+    }
   }
 
   async #forget({ transactionId, anchor }: FinishableTransaction): Promise<void> {

@@ -82,7 +82,11 @@ export class ShardWorld implements AsyncDisposable {
     this.hybridClock = hybridClock
     const known = routesTo(({ tableId }) => this.#wrapped.get(tableId))
     this.router = options.route?.(known) ?? known
-    this.finisher = new TransactionFinisher(this.router, silentLog)
+    this.finisher = new TransactionFinisher({
+      router: this.router,
+      clock: this.clock,
+      log: silentLog,
+    })
     const { router, finisher } = this
     this.runner = new TransactionRunner({
       clock,

@@ -1,0 +1,52 @@
+// A node that ends when its fellows are gone: nobody confirms what it leads any more, and it waits for none of that.
+
+import { expect } from 'chai'
+import { must } from '../../lib/assert.ts'
+import { NodeProcesses } from '../support/processes/node-processes.ts'
+import { StoreClient } from '../support/servers/store-client.ts'
+
+const BOOKS = '/api/v1/tables/books'
+const WRITERS = 32
+const WRITES = 2000
+/** The others count as gone after their leases; the hand-over ends then, or after half a minute. */
+const STOP_MS_MAX = 90_000
+
+describe('the last node of a cluster', function () {
+  this.timeout(300_000)
+  let cluster: NodeProcesses
+  before(async () => {
+    cluster = await NodeProcesses.start()
+  })
+  after(() => cluster[Symbol.asyncDispose]())
+
+  it('ends in order soon, though transactions are under way that only the others could confirm', async () => {
+    const [last, ...others] = cluster.nodes
+    const node = must(last, 'a node')
+    using client = new StoreClient(node.api)
+    await client.succeed('POST', BOOKS, '{"split_keys":["m"]}')
+    let written = 0
+    const write = async (writer: number): Promise<void> => {
+      for (let i = 0; ; i++) {
+        const title = 'on both shards'
+        const inserts = { [`a${writer}-${i}`]: { title }, [`z${writer}-${i}`]: { title } }
+        try {
+          await client.succeed('POST', `${BOOKS}/batch`, JSON.stringify({ inserts }))
+        } catch {
+          return
+        }
+        written += 1
+        if (written === WRITES) for (const other of others) void other.kill()
+      }
+    }
+    const enough = Promise.all(Array.from({ length: WRITERS }, (_, i) => write(i)))
+    while (others.some(({ process }) => process !== undefined)) await new Promise(setImmediate)
+
+    const beganMs = performance.now()
+    const { exitCode, log } = await node.stop()
+    const tookMs = performance.now() - beganMs
+
+    await enough
+    expect(exitCode, log).to.equal(0)
+    expect(tookMs).to.be.below(STOP_MS_MAX)
+  })
+})
