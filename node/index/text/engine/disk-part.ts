@@ -32,14 +32,19 @@ export interface PartWriting {
 
 const DELETIONS_PER_STEP = 8192
 
-/**
- * Writes one segment out of several, with the deletions that came meanwhile. The caller replaces them
- * by it before it yields again. Undefined if the segment would be empty.
- */
+/** A segment that has not taken the place of its inputs. */
+export interface WrittenPart {
+  /** Takes the deletions that came meanwhile. The caller replaces the inputs by the part before it yields again. */
+  settle(): DiskPart
+  /** Instead: gives the file up. */
+  close(): void
+}
+
+/** Writes one segment out of several. Undefined if it would be empty. */
 export function* writePart(
   inputs: readonly SegmentState[],
   { id, store, terms }: PartWriting,
-): Paced<DiskPart | undefined> {
+): Paced<WrittenPart | undefined> {
   const out = store.newOutput(id)
   const starts = inputs.map(({ checkpointed }) => checkpointed)
   const sources = inputs.map((live) => {
@@ -62,30 +67,62 @@ export function* writePart(
   const segment = yield* store.openSegment(id, written.bytes)
   const live = new SegmentState(id, segment, terms)
   yield* live.prepareExpired()
-  yield* carryDeletions(inputs, starts, { live, docMaps: written.docMaps })
-  return { live, segment, deletedGeneration: 0, persistedDeletes: 0 }
+  const carried = new CarriedDeletions(inputs, starts, { live, docMaps: written.docMaps })
+  yield* carried.carryMost()
+  return {
+    settle() {
+      carried.carryRest()
+      return { live, segment, deletedGeneration: 0, persistedDeletes: 0 }
+    },
+    close: () => segment.file.close(),
+  }
 }
 
-/** Those of the checkpoint first, as invariant D2 of the segment's state wants. */
-function* carryDeletions(
-  inputs: readonly SegmentState[],
-  starts: readonly number[],
-  target: { readonly live: SegmentState; readonly docMaps: readonly Int32Array[] },
-): Sliced<void> {
-  const meter = new StepMeter(DELETIONS_PER_STEP)
-  const carried = [...starts]
-  const carry = (i: number): void => {
-    const docMap = must(target.docMaps[i], 'the map of an input')
-    const at = carried[i] ?? 0
-    target.live.delete(docMap[must(inputs[i], 'an input').log.values[at] ?? 0] ?? -1)
-    carried[i] = at + 1
+/** Deletions of the inputs become those of the new segment: those of the checkpoint first (D2 of the segment's state). */
+class CarriedDeletions {
+  readonly #inputs: readonly SegmentState[]
+  readonly #target: { readonly live: SegmentState; readonly docMaps: readonly Int32Array[] }
+  /** By input, how many of its log. */
+  readonly #carried: number[]
+
+  constructor(
+    inputs: readonly SegmentState[],
+    starts: readonly number[],
+    target: { readonly live: SegmentState; readonly docMaps: readonly Int32Array[] },
+  ) {
+    this.#inputs = inputs
+    this.#target = target
+    this.#carried = [...starts]
   }
-  for (const [i, live] of inputs.entries()) {
-    for (; (carried[i] ?? 0) < live.checkpointed; carry(i)) if (meter.spend(1)) yield
+
+  *carryMost(): Sliced<void> {
+    const meter = new StepMeter(DELETIONS_PER_STEP)
+    for (const [i, live] of this.#inputs.entries()) {
+      for (; this.#count(i) < live.checkpointed; this.#carry(i)) if (meter.spend(1)) yield
+    }
   }
-  // From here on without a pause: another checkpoint may have come meanwhile, and none may come
-  // before the segment has taken its place.
-  for (const [i, live] of inputs.entries()) while ((carried[i] ?? 0) < live.checkpointed) carry(i)
-  target.live.checkpointed = target.live.log.length
-  for (const [i, { log }] of inputs.entries()) while ((carried[i] ?? 0) < log.length) carry(i)
+
+  /** In one step: another checkpoint may have come meanwhile, and none may come before the segment has its place. */
+  carryRest(): void {
+    const { live: target } = this.#target
+    for (const [i, live] of this.#inputs.entries()) {
+      while (this.#count(i) < live.checkpointed) this.#carry(i)
+    }
+    target.checkpointed = target.log.length
+    for (const [i, { log }] of this.#inputs.entries()) {
+      while (this.#count(i) < log.length) this.#carry(i)
+    }
+  }
+
+  #count(i: number): number {
+    return this.#carried[i] ?? 0
+  }
+
+  #carry(i: number): void {
+    const docMap = must(this.#target.docMaps[i], 'the map of an input')
+    const at = this.#count(i)
+    const doc = must(this.#inputs[i], 'an input').log.values[at] ?? 0
+    this.#target.live.delete(docMap[doc] ?? -1)
+    this.#carried[i] = at + 1
+  }
 }

@@ -30,7 +30,7 @@ import type { MatchRequest } from '../matching/segment-search.ts'
 import { keyText } from '../matching/set-query.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { writePart, type DiskPart } from './disk-part.ts'
+import { writePart, type DiskPart, type WrittenPart } from './disk-part.ts'
 import { SearchSnapshot } from './search-snapshot.ts'
 import { describeSegment, ViewHolds, type IndexView } from './index-view.ts'
 import { chooseMerge, chooseSettledMerge } from './merge-policy.ts'
@@ -422,7 +422,8 @@ export class TextIndex {
     this.#frozen = frozen
     this.#memory = this.#newMemory()
     yield
-    const part = yield* this.#write([frozen.live])
+    const written = yield* this.#write([frozen.live])
+    const part = written?.settle()
     // I6: every segment is one of those at the start.
     for (const { live } of this.#parts) {
       live.checkpointed = must(logLengths.get(live.id), 'a length')
@@ -434,17 +435,30 @@ export class TextIndex {
   }
 
   *#merge(inputs: readonly DiskPart[]): Paced<void> {
-    const merged = yield* this.#write(inputs.map(({ live }) => live))
-    const kept = this.#parts.filter((part) => !inputs.includes(part))
-    this.#parts = merged === undefined ? kept : [...kept, merged]
-    yield* this.#upkeep.endMerge(this.#commit(this.#checkpoint))
+    const written = yield* this.#write(inputs.map(({ live }) => live))
+    let isSettled = false
+    try {
+      yield* this.#upkeep.endMerge(() => {
+        isSettled = true
+        return this.#replace(inputs, written?.settle())
+      })
+    } finally {
+      // The index was closed while the merge waited for its turn.
+      if (!isSettled) written?.close()
+    }
     for (const { live, segment, deletedGeneration } of inputs) {
       const names = { id: live.id, deletedGeneration }
       this.#viewHolds.removeWhenFree(segment, () => this.#store.removeSegment(segment, names))
     }
   }
 
-  #write(inputs: readonly SegmentState[]): Paced<DiskPart | undefined> {
+  *#replace(inputs: readonly DiskPart[], merged: DiskPart | undefined): Paced<void> {
+    const kept = this.#parts.filter((part) => !inputs.includes(part))
+    this.#parts = merged === undefined ? kept : [...kept, merged]
+    yield* this.#commit(this.#checkpoint)
+  }
+
+  #write(inputs: readonly SegmentState[]): Paced<WrittenPart | undefined> {
     const id = this.#nextId
     this.#nextId += 1
     return writePart(inputs, { id, store: this.#store, terms: this.#shared.terms })

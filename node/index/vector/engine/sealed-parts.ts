@@ -25,8 +25,8 @@ export interface SealedPartsOptions<Rows extends DocumentRows, Segment extends R
   readonly mergePolicy: MergePolicy
 }
 
-/** Lists a merge's segment, when nothing else is being listed. */
-export type EndMerge = (listing: Paced<void>) => Paced<void>
+/** Ends a merge when nothing else is being listed: `end` takes the place of its segments in its first step. */
+export type EndMerge = (end: () => Paced<void>) => Paced<void>
 
 /** The deletions at some moment, which become those of a checkpoint. */
 export type DeletionMarks = readonly {
@@ -125,17 +125,17 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
   }
 
   /** `isIdle`: nothing waits to be written, and nothing is expected soon. */
-  nextMerge(isIdle: boolean, end: EndMerge): Paced<void> | undefined {
+  nextMerge(isIdle: boolean, endBy: EndMerge): Paced<void> | undefined {
     const { mergePolicy } = this.#with
     const policy = this.#canExtend ? mergePolicy : { ...mergePolicy, ...REWRITTEN }
     const moment = this.#merging.size > 0 ? 'listing' : isIdle ? 'settled' : 'writing'
-    return this.#begun(chooseMerge(this.#freeSizes(), policy, moment), end)
+    return this.#begun(chooseMerge(this.#freeSizes(), policy, moment), endBy)
   }
 
   /** Beside a merge that waits for its graph. */
-  nextListed(end: EndMerge): Paced<void> | undefined {
+  nextListed(endBy: EndMerge): Paced<void> | undefined {
     if (!this.#canExtend) return undefined
-    return this.#begun(chooseListed(this.#freeSizes(), this.#with.mergePolicy), end)
+    return this.#begun(chooseListed(this.#freeSizes(), this.#with.mergePolicy), endBy)
   }
 
   close(): void {
@@ -159,7 +159,7 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
     return this.#store.isDurable && this.#store.hasGraphs
   }
 
-  #begun(choice: MergeChoice | undefined, end: EndMerge): Paced<void> | undefined {
+  #begun(choice: MergeChoice | undefined, endBy: EndMerge): Paced<void> | undefined {
     if (choice === undefined) return undefined
     const partOfId = (id: number): VectorPart<Segment> => {
       return must(
@@ -171,11 +171,12 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
     for (const part of inputs) this.#merging.add(part)
     const { base } = choice
     const extended = this.#canExtend && base !== undefined ? partOfId(base).rows : undefined
-    return this.#merge({ inputs, base: extended, makes: choice.makes }, end)
+    return this.#merge({ inputs, base: extended, makes: choice.makes }, endBy)
   }
 
-  *#merge({ inputs, base, makes }: Merge<Segment>, end: EndMerge): Paced<void> {
+  *#merge({ inputs, base, makes }: Merge<Segment>, endBy: EndMerge): Paced<void> {
     let written: WrittenSegment<Segment> | undefined
+    let isListed = false
     try {
       written = yield* this.write({
         inputs: inputs.map(({ rows, checkpointed }) => {
@@ -184,10 +185,14 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
         makes: this.#store.hasGraphs ? makes : 'rows',
         base,
       })
-      this.#all = this.#all.filter((part) => !inputs.includes(part))
-      if (written !== undefined) this.add(written, inputs)
-      yield* end(this.commit(this.#checkpoint))
+      const merged = written
+      yield* endBy(() => {
+        isListed = true
+        return this.#replace(inputs, merged)
+      })
     } finally {
+      // The index was closed while the merge waited for its turn.
+      if (!isListed) written?.segment.close()
       for (const part of inputs) this.#merging.delete(part)
     }
     for (const { rows, listed } of inputs) {
@@ -196,6 +201,15 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
       if (listed.deleted !== undefined) this.#store.removeDeleted(rows.id, listed.deleted)
     }
     if (written !== undefined) yield* warm(written.segment)
+  }
+
+  *#replace(
+    inputs: readonly VectorPart<Segment>[],
+    written: WrittenSegment<Segment> | undefined,
+  ): Paced<void> {
+    this.#all = this.#all.filter((part) => !inputs.includes(part))
+    if (written !== undefined) this.add(written, inputs)
+    yield* this.commit(this.#checkpoint)
   }
 
   *#makeGraph(job: GraphJob): Paced<BuiltGraph> {

@@ -190,10 +190,10 @@ export class VectorIndex<
   /** One step of a flush or a merge; answers whether there is another one that need not wait. */
   maintain(): boolean {
     if (this.#isClosed) return false
-    const end: EndMerge = (listing) => this.#upkeep.endMerge(listing)
+    const endBy: EndMerge = (end) => this.#upkeep.endMerge(end)
     return this.#upkeep.step([
-      () => this.#parts.nextMerge(this.#isIdle, end),
-      () => this.#parts.nextListed(end),
+      () => this.#parts.nextMerge(this.#isIdle, endBy),
+      () => this.#parts.nextListed(endBy),
     ])
   }
 

@@ -48,7 +48,7 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'this.#send(this.#isBuilding ? 0 : upTo, changes)',
     instead: 'this.#send(upTo, changes)',
     kinds: ['kill_while_building'],
-    seed: 103,
+    seed: 82,
   },
   'a batch that counts as one entry more': {
     file: 'shard/following/index-follower.ts',
@@ -58,8 +58,8 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
   },
   'a merge that forgets what was deleted meanwhile': {
     file: 'index/text/engine/disk-part.ts',
-    text: 'for (const [i, { log }] of inputs.entries()) while ((carried[i] ?? 0) < log.length) carry(i)',
-    instead: 'target.live.checkpointed = target.live.log.length',
+    text: 'while (this.#count(i) < log.length) this.#carry(i)',
+    instead: 'if (i < 0) this.#carry(log.length)',
     kinds: [],
   },
   'a deletion that is not written down': {
