@@ -92,7 +92,7 @@ export class IndexWorkerPool implements AsyncDisposable {
     return this.#threads.reduce((sum, { pendingCalls }) => sum + pendingCalls, 0)
   }
 
-  /** Whether no thread computes or has a call: whatever is asked next, its home answers. */
+  /** For tests: whether no thread computes or has a call, so that its home answers whatever is asked next. */
   get isIdle(): boolean {
     return this.#threads.every(({ load }) => load === 0)
   }

@@ -11,7 +11,7 @@ import { DIMENSION_MAX, type Metric } from '../../../embedding/settings.ts'
 import { coarseStrideOf, FACTS, type CoarseBlock } from './coarse-code.ts'
 import { compileCoarseKernel, type CoarseKernel } from './coarse-kernel.ts'
 import { dotProduct } from './distance.ts'
-import { BATCH_ROWS_MAX, finite, type RowBatch, type RowQuery } from './row-batch.ts'
+import { BATCH_ROWS_MAX, BatchRoom, finite, type RowBatch, type RowQuery } from './row-batch.ts'
 
 /** What a processor keeps near itself. */
 const ROWS_BYTES = 96 * 1024
@@ -23,9 +23,7 @@ const ROUNDING = 1e-9
 const LEAST = 1 - ROUNDING
 
 /** Rows by their codes. */
-export class CoarseRows implements RowBatch {
-  readonly rows = new Uint32Array(BATCH_ROWS_MAX)
-  readonly near = new Uint16Array(BATCH_ROWS_MAX)
+export class CoarseRows extends BatchRoom implements RowBatch {
   readonly #query: Int8Array
   readonly #codes: Uint8Array
   readonly #sums: Int32Array
@@ -34,11 +32,10 @@ export class CoarseRows implements RowBatch {
   readonly #rowsAt = DIMENSION_MAX
   readonly #sumsAt = DIMENSION_MAX + ROWS_BYTES
   #stride = 0
-  #capacity = 0
-  #count = 0
   #bound: BoundTerms = NO_TERMS
 
   constructor() {
+    super()
     const bytes = this.#sumsAt + BATCH_ROWS_MAX * 4
     const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE_BYTES) })
     this.#query = new Int8Array(memory.buffer, 0, DIMENSION_MAX)
@@ -50,7 +47,7 @@ export class CoarseRows implements RowBatch {
 
   begin({ metric, vector }: RowQuery): void {
     this.#stride = coarseStrideOf(vector.length)
-    this.#capacity = Math.min(BATCH_ROWS_MAX, Math.floor(ROWS_BYTES / this.#stride))
+    this.divide(ROWS_BYTES, this.#stride)
     this.#query.fill(0, vector.length, this.#stride)
     const norm = Math.sqrt(dotProduct(vector, vector, 0))
     const { step, sum, error } = this.#round(vector)
@@ -62,33 +59,20 @@ export class CoarseRows implements RowBatch {
       ofError: (error + norm) * (1 + ROUNDING),
       ofNorm: error * (1 + ROUNDING) + norm * ROUNDING,
     }
-    this.clear()
-  }
-
-  clear(): void {
-    this.#count = 0
-  }
-
-  get isFull(): boolean {
-    return this.#count === this.#capacity
-  }
-
-  get count(): number {
-    return this.#count
   }
 
   /** Adds as many rows as fit, and answers how many. */
   add({ codes, facts, at, rowCount }: CoarseBlock): number {
-    const added = Math.min(rowCount, this.#capacity - this.#count)
+    const to = this.count
+    const added = this.take(rowCount)
     const stride = this.#stride
-    this.#codes.set(codes.subarray(at * stride, (at + added) * stride), this.#count * stride)
-    this.#facts.set(facts.subarray(at * FACTS, (at + added) * FACTS), this.#count * FACTS)
-    this.#count += added
+    this.#codes.set(codes.subarray(at * stride, (at + added) * stride), to * stride)
+    this.#facts.set(facts.subarray(at * FACTS, (at + added) * FACTS), to * FACTS)
     return added
   }
 
   measure(bar: number): number {
-    const end = this.#rowsAt + this.#count * this.#stride
+    const end = this.#rowsAt + this.count * this.#stride
     this.#kernel(0, this.#rowsAt, end, this.#stride, this.#sumsAt)
     return this.#gather(bar)
   }
@@ -113,7 +97,7 @@ export class CoarseRows implements RowBatch {
 
   /** As `leastOf` says, without its quotient: a row is farther if its product is too small for the bar. */
   #gather(bar: number): number {
-    const [facts, sums, near, count] = [this.#facts, this.#sums, this.near, this.#count]
+    const [facts, sums, near, count] = [this.#facts, this.#sums, this.near, this.count]
     const { metric, norm: queryNorm, ofLeast, ofStep, ofError, ofNorm } = this.#bound
     const isCosine = metric === 'cosine'
     const isSquared = metric === 'l2_squared'

@@ -6,7 +6,7 @@
 import { assert } from '../../../../lib/assert.ts'
 import { DIMENSION_MAX, type Metric } from '../../../embedding/settings.ts'
 import { dotProduct } from './distance.ts'
-import { BATCH_ROWS_MAX, finite, gatherNear, type RowBatch, type RowQuery } from './row-batch.ts'
+import { BATCH_ROWS_MAX, BatchRoom, finite, type RowBatch, type RowQuery } from './row-batch.ts'
 import { compileFloatKernels, FLOAT_STEP, type FloatKernel } from './float-kernels.ts'
 
 const FLOAT_BYTES = 4
@@ -21,9 +21,7 @@ const SMALLEST = 2 ** -126
 const TINY = 2 ** -90
 
 /** Rows by their numbers. */
-export class FloatRows implements RowBatch {
-  readonly rows = new Uint32Array(BATCH_ROWS_MAX)
-  readonly near = new Uint16Array(BATCH_ROWS_MAX)
+export class FloatRows extends BatchRoom implements RowBatch {
   readonly #vectors: Float32Array
   readonly #sums: Float32Array
   readonly #squares: FloatKernel
@@ -33,11 +31,10 @@ export class FloatRows implements RowBatch {
   #metric: Metric = 'l2_squared'
   #dimension = 0
   #stride = 0
-  #capacity = 0
   #queryNorm = 0
-  #count = 0
 
   constructor() {
+    super()
     this.#rowsAt = DIMENSION_MAX * FLOAT_BYTES
     this.#sumsAt = this.#rowsAt + ROWS_BYTES
     const bytes = this.#sumsAt + BATCH_ROWS_MAX * 2 * FLOAT_BYTES
@@ -54,31 +51,17 @@ export class FloatRows implements RowBatch {
     this.#metric = metric
     this.#dimension = length
     this.#stride = Math.ceil(length / FLOAT_STEP) * FLOAT_STEP
-    this.#capacity = Math.min(BATCH_ROWS_MAX, Math.floor(ROWS_BYTES / FLOAT_BYTES / this.#stride))
+    this.divide(ROWS_BYTES, this.#stride * FLOAT_BYTES)
     this.#queryNorm = Math.sqrt(dotProduct(vector, vector, 0))
     this.#vectors.set(vector)
     this.#vectors.fill(0, length, this.#stride)
-    this.clear()
-  }
-
-  clear(): void {
-    this.#count = 0
-  }
-
-  get isFull(): boolean {
-    return this.#count === this.#capacity
-  }
-
-  get count(): number {
-    return this.#count
   }
 
   /** Adds as many rows as fit of those that lie one behind the other from `at` on, and answers how many. */
   add(vectors: Float32Array, at: number, rowCount: number): number {
-    const added = Math.min(rowCount, this.#capacity - this.#count)
     const [dimension, stride] = [this.#dimension, this.#stride]
-    let to = this.#rowsAt / FLOAT_BYTES + this.#count * stride
-    this.#count += added
+    let to = this.startOf(this.count)
+    const added = this.take(rowCount)
     if (dimension === stride) {
       const length = added * dimension
       const isWhole = at === 0 && length === vectors.length
@@ -96,10 +79,10 @@ export class FloatRows implements RowBatch {
 
   measure(bar: number): number {
     const stride = this.#stride * FLOAT_BYTES
-    const end = this.#rowsAt + this.#count * stride
+    const end = this.#rowsAt + this.count * stride
     const kernel = this.#metric === 'l2_squared' ? this.#squares : this.#products
     kernel(0, this.#rowsAt, end, stride, this.#sumsAt)
-    return gatherNear(this, bar)
+    return this.#gather(bar)
   }
 
   /** The exact distance differs by roundings alone. */
@@ -118,6 +101,18 @@ export class FloatRows implements RowBatch {
     }
     const isTiny = squares < TINY || this.#queryNorm ** 2 < TINY
     return isTiny ? NaN : finite(1 - product / norms - rounding * 4)
+  }
+
+  #gather(bar: number): number {
+    const { count, near } = this
+    let found = 0
+    for (let place = 0; place < count; place += 1) {
+      // What cannot be told is not farther.
+      if (this.leastOf(place) > bar) continue
+      near[found] = place
+      found += 1
+    }
+    return found
   }
 
   /** Where the numbers of a row are. */

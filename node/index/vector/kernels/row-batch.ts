@@ -33,17 +33,37 @@ export interface RowBatch {
   leastOf(place: number): number
 }
 
-/** Gathers the places whose rows are not known to be farther than `bar`. */
-export function gatherNear(batch: RowBatch, bar: number): number {
-  const { count, near } = batch
-  let found = 0
-  for (let place = 0; place < count; place += 1) {
-    // What cannot be told is not farther.
-    if (batch.leastOf(place) > bar) continue
-    near[found] = place
-    found += 1
+/** The room of a batch: how many rows fit, and how many are there. */
+export abstract class BatchRoom {
+  readonly rows = new Uint32Array(BATCH_ROWS_MAX)
+  readonly near = new Uint16Array(BATCH_ROWS_MAX)
+  #capacity = 0
+  #count = 0
+
+  get isFull(): boolean {
+    return this.#count === this.#capacity
   }
-  return found
+
+  get count(): number {
+    return this.#count
+  }
+
+  clear(): void {
+    this.#count = 0
+  }
+
+  /** Forgets all rows. New ones have `rowBytes` each, and `bytes` together at most. */
+  protected divide(bytes: number, rowBytes: number): void {
+    this.#capacity = Math.min(BATCH_ROWS_MAX, Math.floor(bytes / rowBytes))
+    this.clear()
+  }
+
+  /** Counts as many of so many rows as fit, and answers how many. */
+  protected take(rowCount: number): number {
+    const taken = Math.min(rowCount, this.#capacity - this.#count)
+    this.#count += taken
+    return taken
+  }
 }
 
 /** Sums that overflowed tell nothing. */

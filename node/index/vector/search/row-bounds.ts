@@ -34,12 +34,18 @@ interface Compared {
   readonly distance: DistanceFrom
 }
 
-abstract class Bounds {
+abstract class Bounds<Batch extends RowBatch> {
+  readonly batch: Batch
   readonly compared: Compared
   #cost = 0
 
-  constructor(compared: Compared) {
+  constructor(batch: Batch, compared: Compared) {
+    this.batch = batch
     this.compared = compared
+  }
+
+  begin(): void {
+    this.batch.begin(this.compared.query)
   }
 
   takeCost(): number {
@@ -52,6 +58,13 @@ abstract class Bounds {
     this.#cost += rows * numbersEach
   }
 
+  /** Says which rows were added last. */
+  protected name(row: number, added: number): void {
+    const { rows, count } = this.batch
+    const first = count - added
+    for (let i = 0; i < added; i += 1) rows[first + i] = row + i
+  }
+
   protected get dimension(): number {
     return this.compared.query.vector.length
   }
@@ -62,24 +75,18 @@ abstract class Bounds {
 }
 
 /** By the rows themselves, in 32 bits. */
-export class FloatBounds extends Bounds implements RowBounds {
-  readonly batch: FloatRows
+export class FloatBounds extends Bounds<FloatRows> implements RowBounds {
   readonly #reader: RowReader
 
   constructor(batch: FloatRows, reader: RowReader, compared: Compared) {
-    super(compared)
-    this.batch = batch
+    super(batch, compared)
     this.#reader = reader
-  }
-
-  begin(): void {
-    this.batch.begin(this.compared.query)
   }
 
   add(row: number, end: number): number {
     const at = this.#reader.seek(row, end)
     const added = this.batch.add(this.#reader.vectors, at, Math.min(end, this.#reader.end) - row)
-    numberRows(this.batch, row, added)
+    this.name(row, added)
     this.spend(added, this.dimension + this.rowCost)
     return added
   }
@@ -99,24 +106,18 @@ const ENCODED_COST = 8
 const CODE_COST = 1 / 4
 
 /** By their codes: rows are read to be encoded, once, and where they may be hits. */
-export class CoarseBounds extends Bounds implements RowBounds {
-  readonly batch: CoarseRows
+export class CoarseBounds extends Bounds<CoarseRows> implements RowBounds {
   readonly #vectors: CoarseVectors
 
   constructor(batch: CoarseRows, vectors: CoarseVectors, compared: Compared) {
-    super(compared)
-    this.batch = batch
+    super(batch, compared)
     this.#vectors = vectors
-  }
-
-  begin(): void {
-    this.batch.begin(this.compared.query)
   }
 
   add(row: number, end: number): number {
     const block = this.#vectors.block(row, end - row)
     const added = this.batch.add(block)
-    numberRows(this.batch, row, added)
+    this.name(row, added)
     this.spend(added, this.dimension * CODE_COST + ROW_COSTS.resident)
     this.spend(block.encoded, this.dimension * ENCODED_COST + this.rowCost)
     return added
@@ -131,10 +132,4 @@ export class CoarseBounds extends Bounds implements RowBounds {
   *pause(): Sliced<void> {
     yield
   }
-}
-
-/** The rows that were added last. */
-function numberRows({ rows, count }: RowBatch, row: number, added: number): void {
-  const first = count - added
-  for (let i = 0; i < added; i += 1) rows[first + i] = row + i
 }
