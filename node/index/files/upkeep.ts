@@ -18,6 +18,9 @@ import type { Paced } from '../../../lib/sliced.ts'
 /** Begins a merge; undefined if there is nothing to merge. */
 export type NextMerge = () => Paced<void> | undefined
 
+/** Ends a merge when nothing else is being listed: `end` takes the place of its segments in its first step. */
+export type EndMerge = (end: () => Paced<void>) => Paced<void>
+
 /** Flushes and merges of one index, one step at a time. */
 export class Upkeep {
   readonly #onReady: () => void

@@ -1,6 +1,7 @@
 // A segment on disk, and how one is made out of others.
 
 import { must } from '../../../../lib/assert.ts'
+import { closedUnlessDone } from '../../../../lib/closing.ts'
 import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import type { DiskSegment } from '../segment/disk-segment.ts'
 import { writeSegment, type WrittenSegment } from '../segment/segment-writer.ts'
@@ -65,17 +66,22 @@ export function* writePart(
     return undefined
   }
   const segment = yield* store.openSegment(id, written.bytes)
+  const close = (): void => segment.file.close()
   const live = new SegmentState(id, segment, terms)
-  yield* live.prepareExpired()
   const carried = new CarriedDeletions(inputs, starts, { live, docMaps: written.docMaps })
-  yield* carried.carryMost()
+  yield* closedUnlessDone(prepare(live, carried), close)
   return {
     settle() {
       carried.carryRest()
       return { live, segment, deletedGeneration: 0, persistedDeletes: 0 }
     },
-    close: () => segment.file.close(),
+    close,
   }
+}
+
+function* prepare(live: SegmentState, carried: CarriedDeletions): Sliced<void> {
+  yield* live.prepareExpired()
+  yield* carried.carryMost()
 }
 
 /** Deletions of the inputs become those of the new segment: those of the checkpoint first (D2 of the segment's state). */

@@ -2,6 +2,7 @@
 
 import { linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { closedUnlessDone } from '../../../../lib/closing.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
@@ -72,12 +73,7 @@ export class SegmentStore {
     const source =
       file === undefined ? { name, bytes: bytes ?? new Uint8Array(0) } : { name, path: file }
     const opened = new SegmentInput(source, this.#cache)
-    try {
-      return yield* DiskSegment.open(opened)
-    } catch (error) {
-      opened.close()
-      throw error
-    }
+    return yield* closedUnlessDone(DiskSegment.open(opened), () => opened.close())
   }
 
   removeSegment(

@@ -11,18 +11,15 @@
 //   I4  A batch is applied document by document: between two steps each is there as it was before
 //       or as it is afterwards, and memory is never frozen while one is half added.
 //   I5  No file that a view needs is removed before the view is released.
-//   I6  No merge takes the place of its segments while a flush is under way, and a manifest is durable before the
-//       next one is begun (UK1 and UK2 of files/upkeep.ts).
 //
 // Everything long is in steps. Searches take a snapshot and may come between any two of them; the
 // steps of applying come one batch after the other, those of flushing and merging by `maintain`.
 
-import { must } from '../../../../lib/assert.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { runAtOnce, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import { DISK_WORK_HERE } from '../../files/disk-work.ts'
-import { Upkeep } from '../../files/upkeep.ts'
+import { Upkeep, type EndMerge } from '../../files/upkeep.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { MatchVisitor, SearchRequest, SearchResult } from '../matching/search.ts'
@@ -30,12 +27,12 @@ import type { MatchRequest } from '../matching/segment-search.ts'
 import { keyText } from '../matching/set-query.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { writePart, type DiskPart, type WrittenPart } from './disk-part.ts'
+import type { DiskPart } from './disk-part.ts'
 import { SearchSnapshot } from './search-snapshot.ts'
-import { describeSegment, ViewHolds, type IndexView } from './index-view.ts'
-import { chooseMerge, chooseSettledMerge } from './merge-policy.ts'
+import type { IndexView } from './index-view.ts'
+import { SealedParts } from './sealed-parts.ts'
 import { SegmentState } from '../live/segment-state.ts'
-import { SegmentStore, type Manifest, type ManifestSegment } from './segment-store.ts'
+import { SegmentStore } from './segment-store.ts'
 import {
   defaultTextIndexLimits,
   type TextIndexLimits,
@@ -83,17 +80,13 @@ export class TextIndex {
   readonly #shared: TextMemory
   readonly #clock: Clock
   readonly #limits: TextIndexLimits
-  #parts: DiskPart[] = []
+  readonly #parts: SealedParts
   #memory: MemoryPart
   #frozen: MemoryPart | undefined
   #sequence = 0
-  #checkpoint = 0
-  #nextId = 1
   #isAdding = false
   #wantsFlush = false
   #isClosed = false
-  readonly #viewHolds = new ViewHolds()
-  #viewGeneration = 0
   readonly #upkeep: Upkeep
 
   /** As `openInSteps`, at once. */
@@ -105,8 +98,9 @@ export class TextIndex {
   static *openInSteps(options: TextIndexOptions): Paced<TextIndex> {
     const index = new TextIndex(options)
     const manifest = index.#store.readManifest()
-    if (manifest === undefined) yield* index.#writeManifest(index.#checkpoint)
-    else yield* index.#restore(manifest)
+    if (manifest === undefined) yield* index.#parts.create()
+    else yield* index.#parts.restore(manifest)
+    index.#sequence = index.checkpoint
     return index
   }
 
@@ -124,11 +118,13 @@ export class TextIndex {
     this.#shared = memory
     this.#memory = this.#newMemory()
     this.#store = new SegmentStore({ directory, cache: memory.pages, disk })
+    const { terms } = memory
+    this.#parts = new SealedParts({ store: this.#store, terms, mergePolicy: limits.mergePolicy })
   }
 
   /** The sequence up to which batches need not be replayed after a crash. */
   get checkpoint(): number {
-    return this.#checkpoint
+    return this.#parts.checkpoint
   }
 
   /** The sequence of the last batch. */
@@ -200,7 +196,7 @@ export class TextIndex {
     if (this.isFlushing || this.#isClosed) return
     this.#wantsFlush = this.#isAdding
     if (this.#isAdding) return
-    if (this.#checkpoint === this.#sequence && this.#memory.segment.docCount === 0) return
+    if (this.checkpoint === this.#sequence && this.#memory.segment.docCount === 0) return
     this.#upkeep.beginFlush(this.#flush())
   }
 
@@ -214,16 +210,17 @@ export class TextIndex {
   /** Flushes and merges for about `budgetMs`; answers whether there is more to do that need not wait. */
   maintain(budgetMs: number): boolean {
     if (this.#isClosed) return false
+    const endBy: EndMerge = (end) => this.#upkeep.endMerge(end)
     const endMs = this.#clock.monotonicMs() + budgetMs
     do {
-      if (!this.#upkeep.step([() => this.#nextMerge()])) return false
+      if (!this.#upkeep.step([() => this.#parts.nextMerge(this.#isIdle, endBy)])) return false
     } while (this.#clock.monotonicMs() < endMs)
     return true
   }
 
   /** For a search that takes more than a step. */
   snapshot(): SearchSnapshot {
-    return this.#snapshotOf(this.#parts)
+    return this.#snapshotOf(this.#parts.all)
   }
 
   /**
@@ -236,20 +233,7 @@ export class TextIndex {
 
   /** The sealed segments for any thread; see `IndexView` and `ViewReader`. */
   view(): IndexView {
-    const parts = this.#parts
-    const segments = parts.map(({ segment }) => segment)
-    this.#viewHolds.hold(segments)
-    this.#viewGeneration += 1
-    const description = {
-      generation: this.#viewGeneration,
-      segments: parts.map(({ live, segment }) => describeSegment(live, segment)),
-    }
-    let isReleased = false
-    const release = (): void => {
-      if (!isReleased) this.#viewHolds.letGo(segments)
-      isReleased = true
-    }
-    return { description, release }
+    return this.#parts.view()
   }
 
   #snapshotOf(parts: readonly DiskPart[]): SearchSnapshot {
@@ -289,12 +273,15 @@ export class TextIndex {
     const states = this.#states()
     const sum = (valueOf: (live: SegmentState) => number): number =>
       states.reduce((total, live) => total + valueOf(live), 0)
-    const fileBytes = this.#parts.reduce((total, { segment }) => total + segment.file.bytesTotal, 0)
+    const fileBytes = this.#parts.all.reduce(
+      (total, { segment }) => total + segment.file.bytesTotal,
+      0,
+    )
     const bytesInMemory = sum((live) => live.bytesInMemory) + this.#shared.pages.bytes
     return {
       documents: sum(({ liveCount }) => liveCount),
       deleted: sum(({ log }) => log.length),
-      segments: this.#parts.length,
+      segments: this.#parts.all.length,
       bytesOnDisk: this.#store.isDurable ? fileBytes : 0,
       bytesInMemory: this.#store.isDurable ? bytesInMemory : bytesInMemory + fileBytes,
     }
@@ -303,39 +290,13 @@ export class TextIndex {
   /** Closes the files without a flush. The follower replays unflushed changes. */
   close(): void {
     this.#isClosed = true
-    this.#viewHolds.close()
     this.#upkeep.end()
-    for (const { segment } of this.#parts) segment.file.close()
-    this.#parts = []
+    this.#parts.close()
   }
 
   /** A batch, or a flush, may be under way when the index is given up. */
   assertOpen(): void {
     if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'the text index was closed')
-  }
-
-  *#restore(manifest: Manifest): Sliced<void> {
-    try {
-      for (const part of manifest.segments) this.#parts.push(yield* this.#openPart(part))
-    } catch (error) {
-      this.close()
-      throw error
-    }
-    this.#nextId = manifest.nextId
-    this.#checkpoint = manifest.checkpoint
-    this.#sequence = manifest.checkpoint
-    this.#store.removeUnlisted(manifest)
-  }
-
-  *#openPart(part: ManifestSegment): Sliced<DiskPart> {
-    const segment = yield* this.#store.openSegment(part.id, undefined)
-    const live = new SegmentState(part.id, segment, this.#shared.terms)
-    yield* live.prepareExpired()
-    const { deletedGeneration } = part
-    if (deletedGeneration > 0) {
-      live.restoreDeleted(this.#store.readDeleted(part, segment.docCount))
-    }
-    return { live, segment, deletedGeneration, persistedDeletes: live.log.length }
   }
 
   #newMemory(): MemoryPart {
@@ -353,7 +314,7 @@ export class TextIndex {
   }
 
   #states(): readonly SegmentState[] {
-    const settled = this.#parts.map(({ live }) => live)
+    const settled = this.#parts.all.map(({ live }) => live)
     if (this.#frozen !== undefined) settled.push(this.#frozen.live)
     return [...settled, this.#memory.live]
   }
@@ -394,105 +355,23 @@ export class TextIndex {
     while (this.isFlushing) this.maintain(0)
   }
 
-  #nextMerge(): Paced<void> | undefined {
-    const sizes = this.#parts.map(({ live, segment }) => ({
-      id: live.id,
-      bytes: segment.file.bytesTotal,
-      docCount: segment.docCount,
-      // Only what was deleted before the checkpoint can be left out.
-      deletedCount: live.checkpointed,
-    }))
-    const { mergePolicy } = this.#limits
-    const isSettled = this.#memory.segment.docCount === 0 && this.#frozen === undefined
-    const chosen =
-      chooseMerge(sizes, mergePolicy) ??
-      (isSettled ? chooseSettledMerge(sizes, mergePolicy) : undefined)
-    if (chosen === undefined) return undefined
-    const inputs = this.#parts.filter(({ live }) => chosen.includes(live.id))
-    return this.#merge(inputs)
-  }
-
   /** The state at the first step becomes the checkpoint at the last. */
   *#flush(): Paced<void> {
     const frozen = this.#memory
     const sequence = this.#sequence
-    const logLengths = new Map(this.#states().map((live) => [live.id, live.log.length]))
+    const marks = this.#parts.marks()
     frozen.live.checkpointed = frozen.live.log.length
     this.#wantsFlush = false
     this.#frozen = frozen
     this.#memory = this.#newMemory()
     yield
-    const written = yield* this.#write([frozen.live])
-    const part = written?.settle()
-    // I6: every segment is one of those at the start.
-    for (const { live } of this.#parts) {
-      live.checkpointed = must(logLengths.get(live.id), 'a length')
-    }
+    const written = yield* this.#parts.write([frozen.live])
     this.#frozen = undefined
-    if (part !== undefined) this.#parts = [...this.#parts, part]
-    yield* this.#commit(sequence)
-    this.#checkpoint = sequence
+    yield* this.#parts.add(written?.settle(), sequence, marks)
   }
 
-  *#merge(inputs: readonly DiskPart[]): Paced<void> {
-    const written = yield* this.#write(inputs.map(({ live }) => live))
-    let isSettled = false
-    try {
-      yield* this.#upkeep.endMerge(() => {
-        isSettled = true
-        return this.#replace(inputs, written?.settle())
-      })
-    } finally {
-      // The index was closed while the merge waited for its turn.
-      if (!isSettled) written?.close()
-    }
-    for (const { live, segment, deletedGeneration } of inputs) {
-      const names = { id: live.id, deletedGeneration }
-      this.#viewHolds.removeWhenFree(segment, () => this.#store.removeSegment(segment, names))
-    }
-  }
-
-  *#replace(inputs: readonly DiskPart[], merged: DiskPart | undefined): Paced<void> {
-    const kept = this.#parts.filter((part) => !inputs.includes(part))
-    this.#parts = merged === undefined ? kept : [...kept, merged]
-    yield* this.#commit(this.#checkpoint)
-  }
-
-  #write(inputs: readonly SegmentState[]): Paced<WrittenPart | undefined> {
-    const id = this.#nextId
-    this.#nextId += 1
-    return writePart(inputs, { id, store: this.#store, terms: this.#shared.terms })
-  }
-
-  /**
-   * Writes deletions up to the checkpoint, and then the manifest; then removes what it no longer names. Nothing else
-   * changes what is listed meanwhile (I6).
-   */
-  *#commit(checkpoint: number): Paced<void> {
-    const obsolete: { id: number; generation: number }[] = []
-    for (const part of this.#parts) {
-      const { live } = part
-      if (live.checkpointed === part.persistedDeletes) continue
-      obsolete.push({ id: live.id, generation: part.deletedGeneration })
-      part.deletedGeneration += 1
-      part.persistedDeletes = live.checkpointed
-      const deleted = live.deletedAt(live.checkpointed)
-      yield* this.#store.writeDeleted(live.id, part.deletedGeneration, deleted)
-    }
-    yield* this.#writeManifest(checkpoint)
-    for (const { id, generation } of obsolete) this.#store.removeDeleted(id, generation)
-  }
-
-  *#writeManifest(checkpoint: number): Paced<void> {
-    yield* this.#store.writeManifest({
-      version: 1,
-      checkpoint,
-      nextId: this.#nextId,
-      segments: this.#parts.map(({ live, segment, deletedGeneration }) => ({
-        id: live.id,
-        bytes: segment.file.bytesTotal,
-        deletedGeneration,
-      })),
-    })
+  /** Whether no document waits to be written. */
+  get #isIdle(): boolean {
+    return this.#memory.segment.docCount === 0 && this.#frozen === undefined
   }
 }

@@ -1,3 +1,4 @@
+import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { SegmentInput } from '../encoding/segment-file.ts'
 import { ExpiredDocuments } from '../live/expired-documents.ts'
@@ -35,14 +36,7 @@ export class ViewReader {
     const release = (): void => {
       for (const { segment } of viewed) segment.file.close()
     }
-    try {
-      for (const description of segments) {
-        viewed.push(yield* this.#retained(description, generation))
-      }
-    } catch (error) {
-      release()
-      throw error
-    }
+    yield* closedUnlessDone(this.#openAll({ generation, segments }, viewed), release)
     if (generation > this.#generation) {
       this.#generation = generation
       this.#closeOthers(new Set(segments.map(({ id }) => id)))
@@ -57,28 +51,28 @@ export class ViewReader {
     this.#closeOthers(new Set())
   }
 
+  *#openAll({ generation, segments }: ViewDescription, into: ViewedSegment[]): Sliced<void> {
+    for (const description of segments) into.push(yield* this.#retained(description, generation))
+  }
+
   /** It is closed once for each time that it was answered. */
   *#retained(description: SegmentViewDescription, generation: number): Sliced<ViewedSegment> {
     const known = this.#opened.get(description.id)
     if (known !== undefined) return retained(known)
     const { pages, terms } = this.#memory
     const file = new SegmentInput(description.source, pages)
-    try {
-      const segment = yield* DiskSegment.open(file, description.resident)
-      const other = this.#opened.get(description.id)
-      if (other !== undefined) {
-        file.close()
-        return retained(other)
-      }
-      const opened = new ViewedSegment(description.id, segment, terms)
-      // Of an earlier view than the newest: nobody would close it with the view after that.
-      if (generation < this.#generation) return opened
-      this.#opened.set(description.id, opened)
-      return retained(opened)
-    } catch (error) {
+    const opening = DiskSegment.open(file, description.resident)
+    const segment = yield* closedUnlessDone(opening, () => file.close())
+    const other = this.#opened.get(description.id)
+    if (other !== undefined) {
       file.close()
-      throw error
+      return retained(other)
     }
+    const opened = new ViewedSegment(description.id, segment, terms)
+    // Of an earlier view than the newest: nobody would close it with the view after that.
+    if (generation < this.#generation) return opened
+    this.#opened.set(description.id, opened)
+    return retained(opened)
   }
 
   #closeOthers(kept: ReadonlySet<number>): void {

@@ -1,7 +1,9 @@
 // The sealed segments of an index: which there are, how they are merged, and the manifest that lists them.
 
 import { must } from '../../../../lib/assert.ts'
+import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import type { EndMerge } from '../../files/upkeep.ts'
 import type { BuiltGraph, GraphBuilder, GraphJob } from '../building/graph-job.ts'
 import { newDocumentBits, type DocumentBits } from '../segment/deleted-documents.ts'
 import type { DocumentRows } from '../segment/document-rows.ts'
@@ -24,9 +26,6 @@ export interface SealedPartsOptions<Rows extends DocumentRows, Segment extends R
   readonly builder: GraphBuilder
   readonly mergePolicy: MergePolicy
 }
-
-/** Ends a merge when nothing else is being listed: `end` takes the place of its segments in its first step. */
-export type EndMerge = (end: () => Paced<void>) => Paced<void>
 
 /** The deletions at some moment, which become those of a checkpoint. */
 export type DeletionMarks = readonly {
@@ -176,7 +175,7 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
 
   *#merge({ inputs, base, makes }: Merge<Segment>, endBy: EndMerge): Paced<void> {
     let written: WrittenSegment<Segment> | undefined
-    let isListed = false
+    let isReplaced = false
     try {
       written = yield* this.write({
         inputs: inputs.map(({ rows, checkpointed }) => {
@@ -186,13 +185,16 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
         base,
       })
       const merged = written
-      yield* endBy(() => {
-        isListed = true
+      const ending = endBy(() => {
+        isReplaced = true
         return this.#replace(inputs, merged)
       })
+      // The index may be closed meanwhile. It closes its parts, but none that was one before, or is not yet.
+      yield* closedUnlessDone(ending, () => {
+        if (!isReplaced) merged?.segment.close()
+        else for (const { rows } of inputs) rows.close()
+      })
     } finally {
-      // The index was closed while the merge waited for its turn.
-      if (!isListed) written?.segment.close()
       for (const part of inputs) this.#merging.delete(part)
     }
     for (const { rows, listed } of inputs) {

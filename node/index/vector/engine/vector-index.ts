@@ -16,7 +16,7 @@
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
-import { Upkeep } from '../../files/upkeep.ts'
+import { Upkeep, type EndMerge } from '../../files/upkeep.ts'
 import type { OrdinalSet } from '../../host/ordinal-set.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import { DeletedDocuments, hasDocument } from '../segment/deleted-documents.ts'
@@ -26,7 +26,7 @@ import { LiveOrdinals } from './live-ordinals.ts'
 import type { Manifest } from './manifest.ts'
 import type { MergePolicy } from './merge-policy.ts'
 import type { RowsDocument, RowsTail } from './rows-tail.ts'
-import { SealedParts, type EndMerge } from './sealed-parts.ts'
+import { SealedParts } from './sealed-parts.ts'
 import type { SegmentStore } from './segment-store.ts'
 import { viewOf, type LiveDocuments, type PartView, type VectorPart } from './vector-part.ts'
 

@@ -68,6 +68,9 @@ class FaissGraph implements VectorGraph {
     // Rows that the search did not reach are -1.
     return { rows: Uint32Array.from(labels.filter((label) => label >= 0)) }
   }
+
+  /** It is all in memory, which the library leaves to the garbage collector. */
+  close(): void {}
 }
 
 /** What a growing graph knows of itself. */

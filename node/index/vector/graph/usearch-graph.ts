@@ -21,6 +21,7 @@ const EXPANSION_ADD = 128
 const EXPANSION_SEARCH = 16
 /** The calling thread alone: the others of the process have work of their own. */
 const THREADS = 1
+const NO_GRAPH = '/'
 
 /** The library's names of metrics and of kinds of numbers. */
 const METRICS = { l2_squared: 'L2sq', inner_product: 'IP', hamming: 'Hamming' } as const
@@ -64,6 +65,18 @@ class UsearchGraph implements VectorGraph {
     const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2)
     for (let i = 0; i < rows.length; i += 1) rows[i] = halves[i * 2] ?? 0
     return { rows }
+  }
+
+  /**
+   * The library releases memory and file when it begins to load another file, and has no call of its own for that. (A
+   * `view` that fails releases them, too, but closes standard input besides.)
+   */
+  close(): void {
+    try {
+      this.#index.load(NO_GRAPH)
+    } catch {
+      // A directory is opened, and cannot be read.
+    }
   }
 }
 

@@ -26,6 +26,8 @@ export interface VectorGraph {
    * has fewer. The time grows with `count`, and so does what is found: it is the width of the search too.
    */
   search(vector: GraphVector, count: number): GraphHits
+  /** Gives up its memory and its file. It is not searched any more. */
+  close(): void
 }
 
 /** A vector as a quantizer made it: small integers for `i8`. */

@@ -3,6 +3,7 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
+import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { damaged, openFile, readExactly, type FileSum } from '../files/file-sums.ts'
 import { fitsMemory, strideOf, type CodeMemory, type Kernels } from '../kernels/code-memory.ts'
@@ -50,16 +51,15 @@ export interface ListCodes {
 /** CORRUPTION if the file is missing or damaged. */
 export function* openLists(source: ListsSource, expected: FileSum): Sliced<ListCodes> {
   const fd = openFile(source.path, source.name)
-  try {
-    const { size } = fstatSync(fd)
-    if (size !== expected.bytes) throw damaged(`${source.name} has another length`)
-    const file = new CodesFile(source, fd, sizesIn(fd, source.name, size))
-    yield* file.open(expected)
-    return file
-  } catch (error) {
-    closeSync(fd)
-    throw error
-  }
+  return yield* closedUnlessDone(openCodes(source, fd, expected), () => closeSync(fd))
+}
+
+function* openCodes(source: ListsSource, fd: number, expected: FileSum): Sliced<CodesFile> {
+  const { size } = fstatSync(fd)
+  if (size !== expected.bytes) throw damaged(`${source.name} has another length`)
+  const file = new CodesFile(source, fd, sizesIn(fd, source.name, size))
+  yield* file.open(expected)
+  return file
 }
 
 /** Lists whose file stays open: codes that are not in memory are read from it. */
@@ -93,21 +93,21 @@ class CodesFile implements ListCodes {
     return this.#reserved > 0
   }
 
-  /** Verifies every byte. After an error it is not used, and not closed. */
+  /** Verifies every byte. Unless it is done, the lists are not used, and not closed. */
   *open(expected: FileSum): Sliced<void> {
+    const giveBack = (): void => this.#source.memory.giveBack(this.#reserved)
+    yield* closedUnlessDone(this.#readAll(expected), giveBack)
+  }
+
+  *#readAll(expected: FileSum): Sliced<void> {
     const { name } = this.#source
     const bytes = new Uint8Array(codesAtOf(this.#sizes))
-    try {
-      for (const part of verifiedParts({ fd: this.#fd, name, expected })) {
-        copyPart(part, bytes, 0)
-        copyPart(part, this.#codes.codes, bytes.length)
-        yield
-      }
-      this.#table = readListsTable(bytes, name)
-    } catch (error) {
-      this.#source.memory.giveBack(this.#reserved)
-      throw error
+    for (const part of verifiedParts({ fd: this.#fd, name, expected })) {
+      copyPart(part, bytes, 0)
+      copyPart(part, this.#codes.codes, bytes.length)
+      yield
     }
+    this.#table = readListsTable(bytes, name)
   }
 
   read(from: number, to: number): void {

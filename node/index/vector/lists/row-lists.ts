@@ -2,6 +2,7 @@
 // small integers.
 
 import { must } from '../../../../lib/assert.ts'
+import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { FileSum } from '../files/file-sums.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
@@ -60,8 +61,9 @@ export class RowLists {
 
   /** CORRUPTION if the file is missing or damaged. */
   static *open(source: ListsSource, expected: FileSum): Sliced<RowLists> {
-    const lists = new RowLists(yield* openLists(source, expected))
-    yield* lists.#findPlaces()
+    const file = yield* openLists(source, expected)
+    const lists = new RowLists(file)
+    yield* closedUnlessDone(lists.#findPlaces(), () => file.close())
     return lists
   }
 

@@ -110,6 +110,7 @@ export class VectorSegment extends SealedRows implements DenseRows {
 
   protected closeRows(): void {
     this.#vectors.close()
+    this.graph?.graph.close()
     this.lists?.close()
     if (this.#coarse !== undefined) this.#memory.giveBack(this.#coarseBytes)
   }

@@ -4,6 +4,7 @@ import { openExactFamily, type ExactAnswer } from '../../../../support/fakes/exa
 describeIndexEngine('exact values', {
   kind: 'exact',
   openFamily: (disk) => openExactFamily({ disk }),
+  merges: false,
   answers: ['search'],
   find: (value) => ({ question: 'search', request: { field: 'text', value } }),
   keysOf: ({ keys }: ExactAnswer) => keys,

@@ -30,6 +30,7 @@ for (const chunkSize of [64, 1024]) {
       ordinals.set(key, ordinal)
       return putSparse({ key, ordinal, vectors: [vectorOf(text.trim())] })
     },
+    merges: true,
     answers: ['nearest'],
     find: (word) => sparseNearestTo(vectorOf(word), { limit: 1000 }),
     keysOf: (answer) => keysOfHits(Object(answer)),

@@ -14,6 +14,7 @@ describeIndexEngine('text', {
       { clock: new ManualClock(), memoryBytesMax: MEMORY_BYTES, disk },
       { dividedCostMin: 0 },
     ),
+  merges: true,
   answers: ['search', 'select', 'statistics', 'highlight', 'suggest'],
   find: textSearch,
   keysOf: (answer: TextSearchAnswer) => answer.hits.map(({ key }) => Buffer.from(key).toString()),

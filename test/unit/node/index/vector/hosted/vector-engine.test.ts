@@ -61,6 +61,7 @@ for (const [name, form] of here) {
       ordinals.set(key, ordinal)
       return putVectors({ key, ordinal, rows: [{ vector: vectorOfWords(text) }] })
     },
+    merges: true,
     answers: ['nearest'],
     find: (word) => nearestTo(vectorOfWords(word), { limit: 1000, distanceUnder: -0.5 }),
     keysOf: keysOfHits,
