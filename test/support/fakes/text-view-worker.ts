@@ -5,6 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { must } from '../../../lib/assert.ts'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import { seededRandom } from '../../../lib/random.ts'
+import { DISK_WORK_HERE } from '../../../node/index/files/disk-work.ts'
 import type { ViewDescription } from '../../../node/index/text/engine/index-view.ts'
 import { TextMemory } from '../../../node/index/text/engine/text-memory.ts'
 import { ViewReader } from '../../../node/index/text/engine/view-reader.ts'
@@ -31,7 +32,7 @@ export interface ViewAnswer {
 }
 
 const port = must(parentPort, 'a port of the thread')
-const reader = new ViewReader(new TextMemory(2 ** 20))
+const reader = new ViewReader(new TextMemory(2 ** 20), DISK_WORK_HERE)
 
 port.on('message', ({ number, view, querySeed, sizes, ...asked }: ViewQuestion) => {
   const query = new TextGenerator(seededRandom(querySeed), sizes).query()

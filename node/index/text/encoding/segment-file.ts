@@ -3,7 +3,7 @@
 // A file is pages of 32 KiB, each with a checksum in the trailer, which has its own. A page is
 // verified whenever it comes from the disk, so damage is CORRUPTION at the first read of it.
 
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { fstatSync, openSync, readSync } from 'node:fs'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
@@ -135,6 +135,7 @@ export class SegmentInput {
   readonly #fd: number | undefined
   readonly #whole: Uint8Array | undefined
   readonly #cache: PageCache
+  readonly #disk: DiskWork
   readonly #fileKey: number
   #sums: Uint8Array = new Uint8Array(0)
   #dataBytes = 0
@@ -143,10 +144,11 @@ export class SegmentInput {
   #holders = 1
   readonly description: string
 
-  constructor(source: SegmentBytes, cache: PageCache) {
+  constructor(source: SegmentBytes, cache: PageCache, disk: DiskWork) {
     this.name = source.name
     this.source = source
     this.#cache = cache
+    this.#disk = disk
     this.#fileKey = cache.newFile() * PAGES_MAX
     this.#whole = source.bytes
     this.#fd = source.path === undefined ? undefined : openFile(source.path, source.name)
@@ -170,7 +172,7 @@ export class SegmentInput {
 
   close(): void {
     this.#holders -= 1
-    if (this.#holders === 0 && this.#fd !== undefined) closeSync(this.#fd)
+    if (this.#holders === 0 && this.#fd !== undefined) this.#disk.close(this.#fd)
   }
 
   corruption(): ServiceError {

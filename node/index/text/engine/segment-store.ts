@@ -72,7 +72,7 @@ export class SegmentStore {
     const file = this.#path(name)
     const source =
       file === undefined ? { name, bytes: bytes ?? new Uint8Array(0) } : { name, path: file }
-    const opened = new SegmentInput(source, this.#cache)
+    const opened = new SegmentInput(source, this.#cache, this.#disk)
     return yield* closedUnlessDone(DiskSegment.open(opened), () => opened.close())
   }
 

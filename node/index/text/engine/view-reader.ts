@@ -1,5 +1,6 @@
 import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
 import { SegmentInput } from '../encoding/segment-file.ts'
 import { ExpiredDocuments } from '../live/expired-documents.ts'
 import { LiveSegment, type SegmentShares } from '../live/live-segment.ts'
@@ -24,11 +25,13 @@ import type { TextMemory } from './text-memory.ts'
  */
 export class ViewReader {
   readonly #memory: TextMemory
+  readonly #disk: DiskWork
   readonly #opened = new Map<number, ViewedSegment>()
   #generation = -1
 
-  constructor(memory: TextMemory) {
+  constructor(memory: TextMemory, disk: DiskWork) {
     this.#memory = memory
+    this.#disk = disk
   }
 
   *open({ generation, segments }: ViewDescription): Sliced<SearchSnapshot> {
@@ -60,7 +63,7 @@ export class ViewReader {
     const known = this.#opened.get(description.id)
     if (known !== undefined) return retained(known)
     const { pages, terms } = this.#memory
-    const file = new SegmentInput(description.source, pages)
+    const file = new SegmentInput(description.source, pages, this.#disk)
     const opening = DiskSegment.open(file, description.resident)
     const segment = yield* closedUnlessDone(opening, () => file.close())
     const other = this.#opened.get(description.id)

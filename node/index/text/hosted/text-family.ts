@@ -37,7 +37,7 @@ export function openTextFamily(
         }),
       }
     },
-    openReader: () => new TextReader(memory),
+    openReader: () => new TextReader({ memory, disk }),
     caches() {
       const { pages, terms } = memory
       return {

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { TableField } from '../../../schema/table-field.ts'
+import type { DiskWork } from '../../files/disk-work.ts'
 import type { SealedReader } from '../../host/index-engine.ts'
 import { newBitset, setBit } from '../encoding/bitset.ts'
 import type { SegmentViewDescription } from '../engine/index-view.ts'
@@ -12,13 +13,19 @@ import { searchSnapshot } from '../search/run-text-search.ts'
 import type { TextAsked } from '../search/text-search.ts'
 import type { ReaderKnowledge, SealedPart, SegmentNews } from './sealed-part.ts'
 
+/** What a reader shares with the other indexes of its thread. */
+export interface TextReaderOptions {
+  readonly memory: TextMemory
+  readonly disk: DiskWork
+}
+
 /** Answers the sealed parts of the searches of one index, in a thread that does not write it. */
 export class TextReader implements SealedReader {
-  readonly #memory: TextMemory
+  readonly #with: TextReaderOptions
   #opened: OpenedIndex | undefined
 
-  constructor(memory: TextMemory) {
-    this.#memory = memory
+  constructor(options: TextReaderOptions) {
+    this.#with = options
   }
 
   *answer({ question, request }: TextAsked, part: SealedPart): Sliced<PackedAnswer> {
@@ -48,7 +55,7 @@ export class TextReader implements SealedReader {
     if (this.#opened?.opening !== opening) {
       if (part.schema === undefined) throw lackingError()
       this.close()
-      this.#opened = new OpenedIndex(opening, this.#memory)
+      this.#opened = new OpenedIndex(opening, this.#with)
     }
     this.#opened.take(part)
     return this.#opened
@@ -66,9 +73,9 @@ class OpenedIndex {
   /** The mapping learns them in steps. */
   #fields: TableField[] = []
 
-  constructor(opening: string, memory: TextMemory) {
+  constructor(opening: string, { memory, disk }: TextReaderOptions) {
     this.opening = opening
-    this.views = new ViewReader(memory)
+    this.views = new ViewReader(memory, disk)
   }
 
   take({ knowledge, generation, schema, fields, fieldsFrom, segments }: SealedPart): void {

@@ -43,6 +43,7 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
   readonly #merging = new Set<VectorPart<Segment>>()
   #checkpoint = 0
   #nextId = 1
+  #isClosed = false
 
   constructor(options: SealedPartsOptions<Rows, Segment>) {
     this.#with = options
@@ -138,6 +139,7 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
   }
 
   close(): void {
+    this.#isClosed = true
     for (const { rows } of this.#all) rows.close()
     this.#all = []
   }
@@ -198,11 +200,17 @@ export class SealedParts<Rows extends DocumentRows, Segment extends Rows & Seale
       for (const part of inputs) this.#merging.delete(part)
     }
     for (const { rows, listed } of inputs) {
-      rows.close()
-      this.#store.remove(rows.id)
-      if (listed.deleted !== undefined) this.#store.removeDeleted(rows.id, listed.deleted)
+      // The space of a file that is still mapped would be freed by the thread that unmaps it, which takes long.
+      rows.closeThen(() => this.#remove(listed))
     }
     if (written !== undefined) yield* warm(written.segment)
+  }
+
+  /** Not if the index was closed meanwhile: another one may have files of these names. The next opening removes these. */
+  #remove({ id, deleted }: ManifestSegment): void {
+    if (this.#isClosed) return
+    this.#store.remove(id)
+    if (deleted !== undefined) this.#store.removeDeleted(id, deleted)
   }
 
   *#replace(

@@ -1,5 +1,6 @@
 // Graphs of the library usearch.
 
+import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type * as Usearch from 'usearch'
 import { libraryError } from './library-error.ts'
@@ -41,6 +42,8 @@ export const USEARCH: GraphLibrary = {
   view(shape, path) {
     const index = newIndex(shape)
     try {
+      // Where the library cannot open a file, it closes descriptor 0, whatever that is by then.
+      closeSync(openSync(path, 'r'))
       index.view(path)
     } catch (error) {
       throw libraryError(error, 'a graph of vectors could not be mapped')
@@ -68,8 +71,7 @@ class UsearchGraph implements VectorGraph {
   }
 
   /**
-   * The library releases memory and file when it begins to load another file, and has no call of its own for that. (A
-   * `view` that fails releases them, too, but closes standard input besides.)
+   * The library releases memory and file when it begins to load another file, and has no call of its own for that.
    */
   close(): void {
     try {

@@ -11,6 +11,7 @@ export abstract class SealedRows implements DocumentRows {
   readonly firstExpiryMs: number
   readonly #table: RowTable
   #holders = 1
+  #onClosed: (() => void) | undefined
 
   constructor(id: number, table: RowTable) {
     this.id = id
@@ -44,7 +45,15 @@ export abstract class SealedRows implements DocumentRows {
   /** Takes a reader away. */
   close(): void {
     this.#holders -= 1
-    if (this.#holders === 0) this.closeRows()
+    if (this.#holders > 0) return
+    this.closeRows()
+    this.#onClosed?.()
+  }
+
+  /** Takes the first reader away, and calls back when there is none left: at once, if there is no other. */
+  closeThen(onClosed: () => void): void {
+    this.#onClosed = onClosed
+    this.close()
   }
 
   keyOf(doc: number): Uint8Array {

@@ -9,6 +9,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
+import { DISK_WORK_HERE } from '../../../../../../node/index/files/disk-work.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
@@ -72,7 +73,7 @@ describe(`a view of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
     first.release()
     first.release()
     expect(files()).to.include.members([...held])
-    const reader = new ViewReader(new TextMemory())
+    const reader = new ViewReader(new TextMemory(), DISK_WORK_HERE)
     const snapshot = runAtOnce(reader.open(second.description))
     second.release()
 
@@ -108,7 +109,7 @@ describe(`a view of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
     const early = index.view()
     index.apply({ sequence: 99, upserts: [], deletes: [Buffer.from('k1')] })
     const late = index.view()
-    const reader = new ViewReader(new TextMemory())
+    const reader = new ViewReader(new TextMemory(), DISK_WORK_HERE)
 
     const totals = [late, early, late].map(({ description }) => {
       const snapshot = runAtOnce(reader.open(description))

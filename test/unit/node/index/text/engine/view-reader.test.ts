@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
+import { DISK_WORK_HERE } from '../../../../../../node/index/files/disk-work.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
 import { ViewReader } from '../../../../../../node/index/text/engine/view-reader.ts'
@@ -29,7 +30,7 @@ describe('a reader of views whose question is stopped while it opens one', () =>
 
     let steps = 0
     for (let isOpen = false; !isOpen; steps += 1) {
-      const reader = new ViewReader(new TextMemory())
+      const reader = new ViewReader(new TextMemory(), DISK_WORK_HERE)
       const opening: Iterator<unknown> = reader.open(description)
       for (let step = 0; step < steps && !isOpen; step += 1) isOpen = opening.next().done === true
       if (!isOpen) opening.return?.()
