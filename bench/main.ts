@@ -27,7 +27,9 @@ import type { Bench, SuiteEntry } from './suite.ts'
 import { textSuite } from './text/suite.ts'
 import { vectorsSuite } from './vectors/suite.ts'
 
+/** The rows of a suite, and what `--documents` adds: a million vectors are written three times, with their graphs. */
 const DEADLINE_MS = 30 * 60_000
+const DOCUMENT_MS = 4
 const PROFILE_ENTRIES_MAX = 40
 const CHILDREN_MAX = 30
 const SUITES: Readonly<Record<string, SuiteEntry>> = {
@@ -74,7 +76,7 @@ function checkOptions({ rows, documents }: BenchOptions, suite: SuiteEntry): voi
 async function runBench(options: BenchOptions): Promise<void> {
   await requireRealDisk(options.directory)
   using directory = temporaryFolder(options.directory)
-  endOnSignalOrDeadline()
+  endOnSignalOrDeadline(options.documents ?? 0)
   const suite = suiteOf(options)
   const { packages } = suite
   const question = { directory: directory.path, packages, clock: systemClock }
@@ -212,14 +214,17 @@ function temporaryFolder(parent: string): TemporaryFolder {
   }
 }
 
-/** Leaving by `exit` kills the children and deletes the data, see ReadyProcess and above. */
-function endOnSignalOrDeadline(): void {
+/** Leaving by `exit` kills the children and deletes the data, see ReadyProcess and above. `documents`: what was asked for. */
+function endOnSignalOrDeadline(documents: number): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+  const deadlineMs = DEADLINE_MS + documents * DOCUMENT_MS
   const expire = (): void => {
-    process.stderr.write(`bench failed: not done after ${DEADLINE_MS / 60_000} minutes\n`)
+    process.stderr.write(
+      `bench failed: not done after ${Math.round(deadlineMs / 60_000)} minutes\n`,
+    )
     process.exit(1)
   }
-  setTimeout(expire, DEADLINE_MS).unref()
+  setTimeout(expire, deadlineMs).unref()
 }
 
 function suiteOf({ suite }: BenchOptions): SuiteEntry {

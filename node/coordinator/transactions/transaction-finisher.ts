@@ -147,19 +147,27 @@ export class TransactionFinisher {
   async #forgetAll(): Promise<void> {
     this.#leaving = this.#resolved
     this.#resolved = new Map()
+    const failed = new Set<Shard>()
     for (const transaction of this.#leaving.values()) {
       if (this.#isEnding) return
-      await this.#forget(transaction)
+      await this.#forget(transaction, failed)
     }
   }
 
-  async #forget({ transactionId, anchor }: FinishableTransaction): Promise<void> {
+  /** A shard that failed is asked no more in this round: it may take until a deadline each time, and others wait. */
+  async #forget(
+    { transactionId, anchor }: FinishableTransaction,
+    failed: Set<Shard>,
+  ): Promise<void> {
+    let shard: Shard | undefined
     try {
       const route = await this.#router.shardAt(anchor)
       if (route.kind === 'gone') return // and the record with its table
       if (route.kind === 'unknown') throw unknownRoute(anchor, route.reason)
-      await route.shard.forget(transactionId, anchor.key)
+      shard = route.shard
+      if (!failed.has(shard)) await shard.forget(transactionId, anchor.key)
     } catch (error) {
+      if (shard !== undefined) failed.add(shard)
       this.#leaveToRecovery(transactionId, error)
     }
   }

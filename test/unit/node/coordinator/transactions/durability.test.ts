@@ -157,41 +157,6 @@ describe('the record of a committed transaction', () => {
   })
 })
 
-describe('the end of the finisher', () => {
-  it('waits two seconds for a shard that does not answer, and leaves the other records to recovery', async () => {
-    const clock = new ManualClock()
-    const answer = Promise.withResolvers<void>()
-    const asked: TransactionId[] = []
-    const silent = (shard: LocalShard): Shard =>
-      withMethods(shard, {
-        forget: async (transactionId) => {
-          asked.push(transactionId)
-          await answer.promise
-        },
-      })
-    await using world = await ShardWorld.open(['a', 'b'], { wrap: silent, clock })
-    const ids = ['one', 'two'].map(() => world.newTransactionId())
-    for (const transactionId of ids) {
-      const ended = { transactionId, anchor: { tableId: 'a', key }, participants: [] }
-      await world.finisher.finish(ended, { state: 'aborted' }, { isAwaited: true }).done
-    }
-    let hasEnded = false
-
-    const ending = world.finisher.end().then(() => (hasEnded = true))
-    await settle()
-    clock.advance(1999)
-    await settle()
-    const endedEarly = hasEnded
-    clock.advance(1)
-    await ending
-    answer.resolve()
-    await settle()
-
-    expect(endedEarly).to.equal(false)
-    expect(asked).to.deep.equal(ids.slice(0, 1))
-  })
-})
-
 describe('a reader that waits for the outcome of a transaction', () => {
   it('sees the commit even if a refused write makes the shard rebuild its memory meanwhile', async () => {
     const pushes = Promise.withResolvers<void>()
