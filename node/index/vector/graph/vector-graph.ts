@@ -23,7 +23,8 @@ export interface VectorGraph {
   readonly bytesInMemory: number
   /**
    * The `count` rows nearest to a vector in the form of the graph's quantizer, about; fewer if the graph
-   * has fewer. The time grows with `count`, and so does what is found: it is the width of the search too.
+   * has fewer. The time grows with `count`, and so does what is found: it is the width of the search too. (The
+   * search of faiss ends when it has not come nearer for a while, however many are wanted.)
    */
   search(vector: GraphVector, count: number): GraphHits
   /** Gives up its memory and its file. It is not searched any more. */
