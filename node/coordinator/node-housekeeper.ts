@@ -10,7 +10,11 @@ import type { LedShards } from './shards/led-shards.ts'
 import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import type { ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
-import { FORGET_PERIOD_MS, type TransactionFinisher } from './transactions/transaction-finisher.ts'
+import {
+  END_MS_MAX,
+  FORGET_PERIOD_MS,
+  type TransactionFinisher,
+} from './transactions/transaction-finisher.ts'
 import {
   RECOVERY_PERIOD_MS,
   type TransactionRecovery,
@@ -18,8 +22,6 @@ import {
 
 const COLLECTION_PERIOD_MS = 60_000
 const REPAIR_PERIOD_MS = 1000
-/** How long the end of the process waits for work on shards, which may be gone by then. */
-const STOP_MS_MAX = 2000
 
 /** The parts of the node whose periodic work the housekeeper starts. It closes none of them. */
 export interface NodeHousekeeperOptions {
@@ -110,11 +112,11 @@ export class NodeHousekeeper {
     }
   }
 
-  /** Work that a shard keeps waiting for longer than STOP_MS_MAX ends when the shard is closed; none of it rejects. */
+  /** Work that a shard keeps waiting for longer than END_MS_MAX ends when the shard is closed; none of it rejects. */
   async stop(): Promise<void> {
     this.#stop.abort()
     const stopped = Promise.all([...this.#stops.map((stop) => stop()), ...this.#retiming.values()])
-    await answerWithin(stopped, { clock: this.#with.clock, ms: STOP_MS_MAX })
+    await answerWithin(stopped, { clock: this.#with.clock, ms: END_MS_MAX })
   }
 
   async #retimeOne(shard: LedShard): Promise<void> {

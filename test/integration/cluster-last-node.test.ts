@@ -1,4 +1,5 @@
-// A node that ends when its fellows are gone: nobody confirms what it leads any more, and it waits for none of that.
+// The last node of a cluster: no other node is left that confirms the writes of its shards, and its end does not wait
+// for that.
 
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'

@@ -18,7 +18,7 @@ const UNRESOLVED_COMMITS_MAX = 1024
 const RESOLVED_RECORDS_MAX = 1024
 export const FORGET_PERIOD_MS = 500
 /** How long the end of the process waits for shards, which may be gone by then. */
-const END_MS_MAX = 2000
+export const END_MS_MAX = 2000
 
 /**
  * What recovery and the coordinator know of a transaction that is to end: its record's place and

@@ -1,10 +1,10 @@
-import { expect } from 'chai'
 import { ManualClock } from '../../../../lib/clock.ts'
 import { silentLog } from '../../../../lib/log.ts'
 import { NodeHousekeeper } from '../../../../node/coordinator/node-housekeeper.ts'
 import { ReadPins } from '../../../../node/coordinator/read-pins.ts'
 import { LedShards } from '../../../../node/coordinator/shards/led-shards.ts'
 import { FORGET_PERIOD_MS } from '../../../../node/coordinator/transactions/transaction-finisher.ts'
+import { expectEndAfter } from '../../../support/ends-after.ts'
 import { settle, SwarmHarness } from '../../../support/servers/swarm-harness.ts'
 import { ShardWorld, withMethods } from '../../../support/worlds/shard-world.ts'
 
@@ -28,17 +28,9 @@ describe('the end of housekeeping', () => {
     housekeeper.start()
     clock.advance(FORGET_PERIOD_MS)
     await settle()
-    let hasStopped = false
 
-    const stopping = housekeeper.stop().then(() => (hasStopped = true))
-    await settle()
-    clock.advance(1999)
-    await settle()
-    const stoppedEarly = hasStopped
-    clock.advance(1)
-    await stopping
+    await expectEndAfter(clock, 2000, housekeeper.stop())
+
     answer.resolve()
-
-    expect(stoppedEarly).to.equal(false)
   })
 })

@@ -4,6 +4,7 @@ import { ServiceError } from '../../../../../lib/errors.ts'
 import type { LocalShard } from '../../../../../node/shard/local-shard.ts'
 import type { Shard } from '../../../../../node/shard/shard.ts'
 import type { TransactionId } from '../../../../../node/shard/command/transaction-id.ts'
+import { expectEndAfter } from '../../../../support/ends-after.ts'
 import { settle } from '../../../../support/servers/swarm-harness.ts'
 import { ShardWorld, withMethods } from '../../../../support/worlds/shard-world.ts'
 
@@ -57,19 +58,11 @@ describe('the end of the finisher', () => {
       })
     await using world = await ShardWorld.open(['a', 'b'], { wrap: silent, clock })
     const ids = await resolvedOn(world, 'a', 'a')
-    let hasEnded = false
 
-    const ending = world.finisher.end().then(() => (hasEnded = true))
-    await settle()
-    clock.advance(1999)
-    await settle()
-    const endedEarly = hasEnded
-    clock.advance(1)
-    await ending
+    await expectEndAfter(clock, 2000, world.finisher.end())
     answer.resolve()
     await settle()
 
-    expect(endedEarly).to.equal(false)
     expect(asked).to.deep.equal(ids.slice(0, 1))
   })
 })
