@@ -69,7 +69,8 @@ const DEMOS = [
  * What a test says that measures time of the processor: it counts no other program, but the same work takes twice as
  * much while another program has the other half of the core and its caches.
  */
-const MEASURES = /\/support\/slices\/|\.(?:cpuUsage|threadCpuUsage)\(/
+const MEASURES =
+  /\/support\/slices\/(?:slice-rule|step-time|yardstick)|\.(?:cpuUsage|threadCpuUsage)\(/
 
 /** `textOf` gives the source of a file. Each file is in one share; files of a folder are in few, for their modules. */
 export function divideTests(files: readonly string[], textOf: (file: string) => string): Division {
