@@ -697,14 +697,22 @@ export interface components {
              *     that is written plainly is shown as `***`.
              */
             readonly embedder?: {
+                readonly url?: components["schemas"]["ProviderUrl"];
+                readonly api_url?: components["schemas"]["ProviderUrl"];
+            } & {
                 readonly [key: string]: unknown;
             };
             /** @description The model that describes images, audio and video in words, which are then embedded. */
             readonly summarizer?: {
+                readonly url?: components["schemas"]["ProviderUrl"];
+            } & {
                 readonly [key: string]: unknown;
             };
             /** @description How long texts are divided, so that each part has a vector of its own. */
             readonly chunker?: {
+                readonly url?: components["schemas"]["ProviderUrl"];
+                readonly api_url?: components["schemas"]["ProviderUrl"];
+            } & {
                 readonly [key: string]: unknown;
             };
             /** @description So many terms of each sparse vector are searched, the heaviest. Default: all of them. */
@@ -716,6 +724,12 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /**
+         * @description Where the provider answers, instead of at its own URL: `http:` or `https:`, a host and a path, without user
+         *     information, `?` and `#`; or one reference such as `${VARIABLE}`. Its addresses must be of the public Internet, unless the operator has
+         *     named the host (`--provider-hosts`).
+         */
+        readonly ProviderUrl: string;
         readonly IndexStatus: {
             /** @enum {string} */
             readonly index_type: "full_text" | "embeddings";
@@ -1476,6 +1490,11 @@ export interface components {
             readonly reranker?: {
                 readonly provider: string;
                 readonly model?: string;
+                /**
+                 * @description Another server than the provider's own: one of the hosts that the operator has named
+                 *     (`--provider-hosts`). Any other is refused.
+                 */
+                readonly url?: string;
                 /** @description The field whose text is read. */
                 readonly field?: string;
                 /** @description Makes the text that is read of the document, instead of `field`. */
@@ -2551,6 +2570,7 @@ export type TableName = components['schemas']['TableName'];
 export type IndexName = components['schemas']['IndexName'];
 export type Document = components['schemas']['Document'];
 export type IndexConfig = components['schemas']['IndexConfig'];
+export type ProviderUrl = components['schemas']['ProviderUrl'];
 export type IndexStatus = components['schemas']['IndexStatus'];
 export type Enrichment = components['schemas']['Enrichment'];
 export type ParkedDocument = components['schemas']['ParkedDocument'];
