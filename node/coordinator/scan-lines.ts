@@ -1,13 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { FieldPath } from '../document/field-path.ts'
-import { isJsonObject } from '../document/json-object.ts'
-import { documentAtPaths } from '../document/project-text.ts'
 import { buildPathSet, type Projection } from '../document/projection.ts'
-import { matchesFilter } from '../query/filter/document-filter.ts'
+import type { DocumentTester } from '../index/text/documents/document-tester.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import type { ScanRow } from '../shard/shard.ts'
-import { pathsOfFilter } from '../query/filter/filter-paths.ts'
 import type { ScanRequest } from './store-service.ts'
 import { projectStored } from './query/stored-projection.ts'
 import { SPECIAL_KEYS_MAX, type SpecialFields } from './special/special-fields.ts'
@@ -18,34 +15,70 @@ const KEY_MEMBER = 'key'
 const KEY_PATH: FieldPath = { text: KEY_MEMBER, segments: [KEY_MEMBER] }
 const NO_FIELDS = '{}'
 
-/** Shorter documents are matched in the step in which they are parsed. */
-const SLICED_BYTES_MIN = 64 * 1024
+/** The documents that are tested together, and their bytes. One of more bytes is tested alone. */
+const TESTED_ROWS_MAX = 128
+const TESTED_BYTES_MAX = 1024 * 1024
 /** Characters of lines that leave together. */
 const LINES_LENGTH = 256 * 1024
 
 /** What lines are made with. `special` reads the special members, of this projection of them. */
 export interface ScanLinesOptions {
   readonly clock: Clock
+  /** Undefined: every row becomes a line. */
+  readonly tester: DocumentTester | undefined
   readonly special: (projection: Projection) => SpecialFields
 }
 
-/** Turns pages of rows into pages of NDJSON lines, at most `limit` of them. */
+/** Turns pages of rows that pass the tester into pages of NDJSON lines, at most `limit` of them. */
 export async function* scanLines(
   pages: AsyncIterable<readonly ScanRow[]>,
-  request: ScanRequest,
+  request: Pick<ScanRequest, 'projection' | 'limit'>,
   options: ScanLinesOptions,
 ): AsyncGenerator<Buffer> {
+  const { clock, tester } = options
   const wanted = wantedOf(request)
   const special = wanted.special && options.special(wanted.special)
   let left = request.limit ?? Infinity
   for await (const page of pages) {
-    const found = await linesOf(page, wanted, { clock: options.clock, limit: left })
-    left -= found.length
-    for await (const run of special === undefined ? [found] : completed(found, special)) {
-      yield* piecesOf(run)
+    for await (const rows of tester === undefined ? [page] : passing(page, tester, clock)) {
+      const found = await linesOf(rows, wanted, { clock, limit: left })
+      left -= found.length
+      for await (const run of special === undefined ? [found] : completed(found, special)) {
+        yield* piecesOf(run)
+      }
+      if (left === 0) return
     }
-    if (left === 0) return
   }
+}
+
+/** The rows that pass, in batches, because the rows of a page may be many bytes. */
+async function* passing(
+  page: readonly ScanRow[],
+  tester: DocumentTester,
+  clock: Clock,
+): AsyncGenerator<readonly ScanRow[]> {
+  for (const rows of batchesOf(page)) {
+    const documents = rows.map(({ key, record }) => ({ key, json: jsonOf(record) }))
+    const passed = await runInTurn(tester.test(documents), { clock })
+    yield rows.filter((_, at) => passed[at])
+  }
+}
+
+function* batchesOf(page: readonly ScanRow[]): Generator<readonly ScanRow[]> {
+  let rows: ScanRow[] = []
+  let bytes = 0
+  for (const row of page) {
+    const { length } = jsonOf(row.record)
+    const isFull = rows.length === TESTED_ROWS_MAX || bytes + length > TESTED_BYTES_MAX
+    if (isFull && rows.length > 0) {
+      yield rows
+      rows = []
+      bytes = 0
+    }
+    rows.push(row)
+    bytes += length
+  }
+  if (rows.length > 0) yield rows
 }
 
 function* piecesOf(lines: readonly Line[]): Generator<Buffer> {
@@ -65,7 +98,6 @@ interface Line {
   readonly text: string
 }
 
-/** The lines of the rows that the filter leaves. */
 async function linesOf(
   page: readonly ScanRow[],
   wanted: Wanted,
@@ -77,8 +109,7 @@ async function linesOf(
     if (lines.length === limit) break
     if (slice.isOver) await slice.turn()
     const cut = runInTurn(lineOf(key, record, wanted), { clock })
-    const text = cut instanceof Promise ? await cut : cut
-    if (text !== undefined) lines.push({ key, text })
+    lines.push({ key, text: cut instanceof Promise ? await cut : cut })
   }
   return lines
 }
@@ -95,38 +126,22 @@ async function* completed(
   }
 }
 
-interface Wanted extends Pick<ScanRequest, 'filter' | 'projection'> {
-  /** Where the filter looks. */
-  readonly paths: readonly FieldPath[]
+interface Wanted extends Pick<ScanRequest, 'projection'> {
   readonly special: Projection | undefined
 }
 
-function wantedOf({ filter, projection }: ScanRequest): Wanted {
+function wantedOf({ projection }: Pick<ScanRequest, 'projection'>): Wanted {
   const parts = projection && splitProjection(projection)
   return {
-    filter,
     special: parts?.special,
     projection: parts === undefined ? undefined : withoutKey(parts.body),
-    paths: filter === undefined ? [] : pathsOfFilter(filter),
   }
 }
 
-/** Undefined for a document that the filter leaves out. */
-function* lineOf(
-  key: Buffer,
-  record: DocumentRecord,
-  { filter, projection, paths }: Wanted,
-): Sliced<string | undefined> {
+function* lineOf(key: Buffer, record: DocumentRecord, { projection }: Wanted): Sliced<string> {
   const name = `{"${KEY_MEMBER}":${JSON.stringify(key.toString())}`
-  const json = jsonOf(record)
-  if (filter !== undefined) {
-    const document = yield* documentAtPaths(json, paths)
-    // The text that the filter matches may be long itself.
-    if (json.length > SLICED_BYTES_MIN) yield
-    if (!isJsonObject(document) || !matchesFilter(filter, document, key)) return undefined
-  }
   if (projection === undefined) return `${name}}\n`
-  const fields = (yield* projectStored(json, projection, versionOf(record))).toString()
+  const fields = (yield* projectStored(jsonOf(record), projection, versionOf(record))).toString()
   return fields === NO_FIELDS ? `${name}}\n` : `${name},${fields.slice(1)}\n`
 }
 

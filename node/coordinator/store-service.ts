@@ -7,7 +7,7 @@ import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
-import type { DocumentFilter } from '../query/filter/document-filter.ts'
+import type { Query } from '../query/query-tree.ts'
 import type { QueryResult } from './query/query-result.ts'
 import type { Aged } from './shards/stale-reads.ts'
 import type { ClusterSummary } from './cluster/cluster-answers.ts'
@@ -91,7 +91,7 @@ export interface ScanRequest {
   readonly exclusiveTo: boolean
   /** Undefined: lines hold the key alone. */
   readonly projection: Projection | undefined
-  readonly filter: DocumentFilter | undefined
+  readonly filter: Query | undefined
   /** The most documents to yield; undefined: all. */
   readonly limit: number | undefined
 }

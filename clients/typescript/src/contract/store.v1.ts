@@ -988,9 +988,15 @@ export interface components {
          *     every kind may carry a `boost`, which filters and scans ignore. A missing field never matches,
          *     and an array matches when one of its elements does.
          *
-         *     A scan reads stored documents, without an index: text is split into words and compared whole,
-         *     without stop words or stems, and every filter has to name its field. `regexp`, `analyzer`,
-         *     `fuzziness`, `slop` and shapes of more than 1000 positions are refused there.
+         *     A filter means the same everywhere: in a scan, in every part of a query, for words and for vectors. A
+         *     scan, and a search for vectors of a table without a full-text index, test the documents themselves, by the
+         *     types and analyzers that the table's schema and its list of fields give to fields. Fields of which the table
+         *     has not decided the type, as without a full-text index, have in each document the type of their first value
+         *     there; a value that the filter cannot test does not match. Shapes of more than 1000 positions, what indexes
+         *     keep beside documents (`_chunks`, `_summaries`) and fields that a schema leaves out are refused there.
+         *
+         *     A dotted name means every way to read it: `a.b` is the member `b` of `a`, and a member of the name `a.b`.
+         *     Numbers are compared with all their digits, up to 1000 of them.
          *
          *     One query may have 1024 clauses, 20 levels deep; a text or query string 10000 characters, a
          *     pattern 1000 (a regular expression 500), all texts, terms and patterns together 200000; 8192
