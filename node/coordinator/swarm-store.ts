@@ -39,6 +39,7 @@ import type {
   MergeRequest,
   MergeResult,
   QueryOptions,
+  ScanCallOptions,
   ScanRequest,
   StoredDocument,
   StoreService,
@@ -252,13 +253,13 @@ export class SwarmStore implements StoreService {
   async scanStale(
     name: string,
     request: ScanRequest,
-    signal: AbortSignal,
+    { signal, memory }: ScanCallOptions,
   ): Promise<Aged<AsyncIterable<Buffer>>> {
     const { stale, clock } = this.#with
     const range = keyRangeOf(request)
     const met = this.#table(name).shards.filter((one) => intersectRanges(range, one.range))
     if (stale === undefined || met.length === 0) {
-      return { value: await this.scan(name, request, signal), stalenessMs: 0 }
+      return { value: await this.scan(name, request, { signal, memory }), stalenessMs: 0 }
     }
     const view = await stale.open(met, signal)
     const table = this.#table(name)
@@ -266,21 +267,21 @@ export class SwarmStore implements StoreService {
     const tester = await this.#testerOf(table, request.filter)
     return {
       ...view,
-      value: scanLines(view.value.scan(range, signal), request, { clock, special, tester }),
+      value: scanLines(view.value.scan(range, signal), request, { clock, special, tester, memory }),
     }
   }
 
   async scan(
     name: string,
     request: ScanRequest,
-    signal: AbortSignal,
+    { signal, memory }: ScanCallOptions,
   ): Promise<AsyncIterable<Buffer>> {
     const table = this.#find(name) ?? (await this.#known(name))
     const range = keyRangeOf(request)
     const tester = await this.#testerOf(table, request.filter)
     const pages = scanTable(this.#with.scan, { table, range, signal })
     const special = this.#specialOf(table, signal)
-    return scanLines(pages, request, { clock: this.#with.clock, special, tester })
+    return scanLines(pages, request, { clock: this.#with.clock, special, tester, memory })
   }
 
   async #testerOf(

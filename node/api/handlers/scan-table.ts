@@ -24,8 +24,8 @@ interface ScanBody {
 }
 
 export const scanTable: Handler = async (request, { service }) => {
-  const { signal } = request
-  const asked = [tableOf(request), parseScan(request), signal] as const
+  const { signal, memory } = request
+  const asked = [tableOf(request), parseScan(request), { signal, memory }] as const
   if (isStale(request)) {
     const { value, stalenessMs } = await service.scanStale(...asked)
     const headers = stalenessHeader(stalenessMs)
