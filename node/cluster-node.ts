@@ -17,8 +17,10 @@ import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
+import { followSeenLives } from './cluster/registrar.ts'
 import { joinCluster, type Membership } from './cluster/membership.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
+import { peerAddress } from './cluster/peer-address.ts'
 import { untilAnswered } from './cluster/until-answered.ts'
 import {
   advertisedAddresses,
@@ -31,6 +33,7 @@ import { mediaOf, providersOf } from './config.ts'
 import { ClusterAdmin } from './controller/shell/cluster-admin.ts'
 import { Controller } from './controller/shell/controller.ts'
 import { controllerHandlers, controllerPeers } from './controller/shell/controller-calls.ts'
+import { askEndsBy } from './controller/shell/replica-ends.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
 import { KnownPlaces } from './coordinator/cluster/known-places.ts'
@@ -56,7 +59,8 @@ import { refuseDirectoryOfSwarm } from './directory-use.ts'
 import { TcpTransport, type TlsIdentity } from './peer/channels/tcp-transport.ts'
 import { openPeerNode, PEER_VERSIONS } from './peer/connections/open-peer-node.ts'
 import { PEER_LIMITS } from './peer/peer-limits.ts'
-import type { PeerHandler, PeerHandlers, PeerNode } from './peer/peer.ts'
+import type { PeerHandler, PeerHandlers, PeerLink, PeerNode } from './peer/peer.ts'
+import type { NodeId } from './replication/core/configuration.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 
@@ -114,6 +118,9 @@ async function buildClusterNode(
   const { guard, identity } = disk
   const plane = await openControlPlane(base, disk)
   const { coordination, map } = plane
+  if (await untilAnswered(() => followSeenLives(coordination, identity), base)) {
+    log.error('the data directory is an older copy: replicas of this node are built anew')
+  }
   const damage: { told: Promise<void>; membership?: Membership } = { told: Promise.resolve() }
   const opened = await openStoreOf(base, { ...disk, ...plane }, () => {
     const { membership } = damage
@@ -218,7 +225,14 @@ async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
   const frozenBy = (): string | undefined =>
     map.health.kind === 'frozen' ? map.health.reason : undefined
   const seen = { coordination, catalog, frozenBy }
-  const controller = new Controller({ ...seen, node: nodeId, clock, log })
+  const loopback = new LoopbackLink(nodeId, () => handlers, clock)
+  const linkTo = (id: NodeId): PeerLink | undefined => {
+    if (id === nodeId) return loopback
+    const address = peerAddress(id, map.addressOf(id)?.peer ?? '')
+    return address && peers.link(address)
+  }
+  const askEnds = askEndsBy(linkTo)
+  const controller = new Controller({ ...seen, node: nodeId, askEnds, clock, log })
   life.onClose(() => controller.close())
   handlers.add(controllerHandlers(controller))
   const control = new ClusterAdmin({

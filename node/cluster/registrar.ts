@@ -164,6 +164,21 @@ export class Registrar {
   }
 }
 
+/**
+ * Makes this life later than all that the cluster has seen, before anything has used its number. Answers whether it had
+ * to: then the data directory is an older copy, and what it had in sync does not count (CR3).
+ */
+export async function followSeenLives(
+  coordination: Coordination,
+  identity: NodeIdentity,
+): Promise<boolean> {
+  const entry = await coordination.get(nodeKey(identity.nodeId))
+  const seen = entry === undefined ? 0 : decodeNode(entry.value).incarnation
+  if (seen < identity.incarnation) return false
+  await identity.continueAfter(seen)
+  return true
+}
+
 /** The node's entries as they were read. */
 interface Found {
   readonly node: CoordinationEntry | undefined

@@ -14,6 +14,7 @@ import { Arrivals } from '../replication/snapshot/arrivals.ts'
 import { snapshotHandlers } from '../replication/snapshot/snapshot-handlers.ts'
 import { SNAPSHOT_LIMITS } from '../replication/snapshot/snapshot-limits.ts'
 import { SnapshotSource } from '../replication/snapshot/snapshot-source.ts'
+import { logEndHandlers } from '../controller/shell/replica-ends.ts'
 import { readAppliedPosition } from '../shard/replica-snapshot.ts'
 import { parseShardId, type ShardId } from '../shard/shard-id.ts'
 import { LevelKvStore } from '../storage/level-kv-store.ts'
@@ -100,7 +101,10 @@ async function clusterPlace(
   const heard = replicaHandlers({ receive, receiveBeat }, log)
   const { audit } = replicas
   const handlers = [callHandlers(parts), heard, snapshotHandlers(source), copies.handlers()]
-  const own = [audit.handlers(), seen.handlers, news.handlers()]
+  const ends = logEndHandlers(self.incarnation, (name) => {
+    return host.endOf(parseShardId(name.slice(name.indexOf('/') + 1)))
+  })
+  const own = [audit.handlers(), seen.handlers, news.handlers(), ends]
   const all = [...handlers, ...own].flatMap((some) => [...some])
   parts.onHandlers(new Map(all), host)
   return {
@@ -144,7 +148,7 @@ async function openReplicas(
   const onDamaged = (id: ShardId, reason: ServiceError): void =>
     late.copies?.replaceDamaged(id, reason)
   const offer = (id: ShardId, to: NodeId): void => late.copies?.offer(id, to)
-  const host = await openHost(parts, core, { offer, onDamaged, counts })
+  const host = await openHost(parts, core, { offer, counts })
   stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
@@ -277,17 +281,33 @@ function openHost(
   core: StoreCore,
   hears: Pick<Replicas, 'counts'> & {
     readonly offer: (id: ShardId, to: NodeId) => void
-    readonly onDamaged: (id: ShardId, reason: ServiceError) => void
   },
 ): Promise<ReplicaHost> {
-  const { offer, onDamaged, counts } = hears
-  const { self, stores, journal, admit, hybridClock, clock, log, places } = parts
+  const { offer, counts } = hears
+  const {
+    onDamaged: onContradicted,
+    self,
+    stores,
+    journal,
+    admit,
+    hybridClock,
+    clock,
+    log,
+    places,
+  } = parts
   const { router, indexes, led } = core
   const network = new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log })
   const configurations = shardConfigurations(parts.map)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
-  return ReplicaHost.open({ ...own, network, configurations, offerSnapshot, onDamaged, counts })
+  return ReplicaHost.open({
+    ...own,
+    network,
+    configurations,
+    offerSnapshot,
+    onContradicted,
+    counts,
+  })
 }
 
 /** What other nodes ask the shards that this node leads, and its replicas. */

@@ -48,8 +48,10 @@ export interface ReplicationParts {
   readonly onLeadership?: (isLeading: boolean) => void
   /** A follower lacks entries that the journal has no longer. */
   readonly offerSnapshot?: (to: NodeId) => void
-  /** The replica does nothing any more; it has to be built anew. */
-  readonly onHalted?: (reason: string) => void
+  /** This follower has proof against its leader. */
+  readonly onRefusedLeader?: () => void
+  /** Another replica has proof that this one, which led, lacks what was committed. */
+  readonly onContradicted?: () => void
 }
 
 /** What the replicated part works with. */
@@ -181,9 +183,17 @@ export class ReplicatedReplica implements ReplicaMachine {
     this.#with.offerSnapshot?.(to)
   }
 
-  halted(reason: string): void {
+  refusedLeader(reason: string): void {
+    const { id, log, onRefusedLeader } = this.#with
+    log.error('a replica refuses its leader, and keeps what it has', { shard: id, reason })
+    onRefusedLeader?.()
+  }
+
+  contradicted(reason: string): void {
+    const { id, log, onContradicted } = this.#with
+    log.error('a leader lacks what was committed, and leads no more', { shard: id, reason })
     this.stopLeading()
-    this.#with.onHalted?.(reason)
+    onContradicted?.()
   }
 
   /** This replica leads no more, whatever others think, and hears of no other leader. */

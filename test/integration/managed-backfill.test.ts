@@ -26,8 +26,7 @@ describe('a managed index beside its enricher', () => {
   before(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
     model = await ProviderServer.start(quarryDouble)
-    const hosts = { providerHosts: '127.0.0.1' }
-    const flags = { ...hosts, dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
     node = await startNode(parseNodeConfig({}, flags))
   })
 

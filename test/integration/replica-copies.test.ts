@@ -135,7 +135,6 @@ class DiskNode {
       },
       indexes: undefined,
       led: new LedShards(),
-      onDamaged,
       offerSnapshot: ({ id }, to) => late.copies?.offer(id, to),
     })
     const source = await SnapshotSource.open({

@@ -163,7 +163,7 @@ function troubleOf(shard: ShardView, cluster: ClusterView): ShardTrouble | undef
   if (exists === undefined) return undefined
   if (configuration === undefined) return 'unplaced'
   const { leader, inSync, replicas, minInSync } = configuration
-  if (leader === undefined || needsElection(configuration, cluster)) return 'leaderless'
+  if (leader === undefined || needsElection(shard, configuration, cluster)) return 'leaderless'
   if (inSync.length < minInSync) return 'below_minimum'
   if (inSync.length < cluster.replicationOf(shard).replicationFactor) return 'under_replicated'
   return replicas.some((id) => cluster.nodes.get(id)?.isUnfit ?? true) ? 'misplaced' : undefined

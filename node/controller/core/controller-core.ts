@@ -9,12 +9,14 @@
 //   CC3  In any second there are at most `changesPerSecond + changeBurst` changes.
 //   CC4  Nothing is planned before the store was listed once, nor after its revision went back.
 
+import type { NodeId } from '../../replication/core/configuration.ts'
 import type { Condition } from '../../coordination/coordination.ts'
 import { balanceLeaders } from './decisions/balance-leaders.ts'
 import { balanceReplicas } from './decisions/balance-replicas.ts'
 import { ChangeBudget } from './change-budget.ts'
 import { ClusterView } from './view/cluster-view.ts'
 import { decide } from './decisions/decide.ts'
+import type { ShardPath } from './records/cluster-codec.ts'
 import { observe, type Observation } from './view/observation.ts'
 import { plannedChange, recordsAfter, type PlannedChange } from './planned-change.ts'
 import { StepQueue } from './step-queue.ts'
@@ -28,6 +30,12 @@ export type ChangeOutcome =
   | { readonly kind: 'conflict' }
   /** It may have happened; what is observed later decides. */
   | { readonly kind: 'unknown' }
+
+/** A question where the log of a replica ends. The answer is observed with its round. */
+export interface AskedEnd {
+  readonly path: ShardPath
+  readonly round: number
+}
 
 /** What a controller begins with. */
 export interface ControllerStart {
@@ -56,6 +64,8 @@ const MOVE_STARTS: ReadonlySet<Urgency> = new Set<Urgency>(['repair', 'drain', '
  * - `listed` says that everything there is was observed. Before that `plan` answers nothing.
  * - `plan` answers the changes to commit now, the most urgent first. Each has to be told to `settle`; one that
  *   is never told counts as unknown after a while.
+ * - `takeAsks` answers which replicas the last plan wants to know more of; `observe` takes what they answer. One that
+ *   does not answer is wanted again by a later plan.
  * - From any state, with no new observations but of its own changes and of what replicas do, the plan is empty
  *   after a bounded number of rounds.
  * - Times are of one monotonic clock.
@@ -66,6 +76,7 @@ export class ControllerCore {
   readonly #queue = new StepQueue()
   readonly #inFlight = new Map<string, ShardView>()
   readonly #paused = new Set<ShardView>()
+  readonly #asks = new Map<ShardPath, readonly NodeId[]>()
   readonly #budget: ChangeBudget
   readonly #balanceBudget: ChangeBudget
   /** The version of the view in which nothing was found to balance. */
@@ -128,6 +139,21 @@ export class ControllerCore {
     this.#paused.add(shard)
   }
 
+  /** The replicas of shards without a leader that have to be asked where their logs end, by node. */
+  takeAsks(): ReadonlyMap<NodeId, readonly AskedEnd[]> {
+    const byNode = new Map<NodeId, AskedEnd[]>()
+    for (const [path, nodes] of this.#asks) {
+      const round = this.cluster.shard(path).endsRound
+      for (const node of nodes) {
+        const asked = byNode.get(node) ?? []
+        byNode.set(node, asked)
+        asked.push({ path, round })
+      }
+    }
+    this.#asks.clear()
+    return byNode
+  }
+
   /** A step that somebody else decided on, as a change of this controller. */
   change(step: Step, nowMs: number): PlannedChange {
     this.#operations += 1
@@ -164,6 +190,7 @@ export class ControllerCore {
     const decision = decide(shard, this.cluster)
     if (decision !== undefined && !isStep(decision)) {
       shard.waits = decision.waits
+      if (decision.ask !== undefined) this.#asks.set(shard.path, decision.ask)
       return this.#queue.putLast(shard)
     }
     this.#queue.remove(shard)

@@ -9,6 +9,7 @@ import { Election, type Leadership } from '../../coordination/election.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { CONTROLLER_KEY } from '../core/records/cluster-codec.ts'
 import type { ControllerSettings } from '../core/view/settings.ts'
+import type { AskEnds } from './replica-ends.ts'
 import type { CatalogKeys } from './cluster-feed.ts'
 import { ElectedController } from './elected-controller.ts'
 
@@ -22,6 +23,8 @@ export interface ControllerOptions {
   readonly node: NodeId
   readonly catalog: CatalogKeys
   readonly settings?: ControllerSettings
+  /** Asks replicas of a node where their logs end. */
+  readonly askEnds: AskEnds
   /** Why nothing may be changed, such as the map's reason; undefined while all is well. */
   readonly frozenBy?: () => string | undefined
   /** Whole seconds. Default: TTL_SECONDS. */

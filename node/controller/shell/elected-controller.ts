@@ -17,19 +17,24 @@ import type {
   CoordinationEntry,
 } from '../../coordination/coordination.ts'
 import type { Leadership } from '../../coordination/election.ts'
-import { ControllerCore } from '../core/controller-core.ts'
+import type { NodeId } from '../../replication/core/configuration.ts'
+import { ControllerCore, type AskedEnd } from '../core/controller-core.ts'
 import type { Refusal } from '../core/operator-requests.ts'
 import type { PlannedChange } from '../core/planned-change.ts'
 import type { ClusterView } from '../core/view/cluster-view.ts'
 import type { ControllerSettings } from '../core/view/settings.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
 import type { Step } from '../core/decisions/step.ts'
+import { ENDS_MAX, type AskEnds } from './replica-ends.ts'
 import { ClusterFeed, type CatalogKeys } from './cluster-feed.ts'
 
 /** Plans are made this often. At 90 changes a second a plan has about five. */
 const PLAN_MS = 50
 /** Commits under way at once; more would only wait for each other. */
 const COMMITS_MAX = 8
+
+/** The pause before a node is asked again for the same. */
+const ASK_PAUSE_MS = 200
 
 /** What an elected controller works with. */
 export interface ElectedOptions {
@@ -39,6 +44,8 @@ export interface ElectedOptions {
   readonly node: string
   readonly catalog: CatalogKeys
   readonly settings?: ControllerSettings
+  /** Asks replicas of a node where their logs end. Those that cannot say are left out. Rejects as calls of peers do. */
+  readonly askEnds: AskEnds
   /** Why nothing may be changed; undefined while all is well. */
   readonly frozenBy?: () => string | undefined
   readonly clock: Clock
@@ -53,6 +60,8 @@ export class ElectedController {
   readonly #over = new AbortController()
   readonly #queue: PlannedChange[] = []
   readonly #commits = new Set<Promise<void>>()
+  /** Nodes that were asked a moment ago. */
+  readonly #asked = new Set<NodeId>()
   #isListed = false
   #frozen: string | undefined
 
@@ -178,7 +187,32 @@ export class ElectedController {
     if (reason !== undefined) this.#freeze(reason)
     if (!this.isReady) return
     this.#queue.push(...this.#core.plan(this.#options.clock.monotonicMs()))
+    for (const [node, asked] of this.#core.takeAsks()) this.#askEnds(node, asked)
     this.#send()
+  }
+
+  /** One call at a time for each node. What is left out of it is wanted again by a later plan. */
+  #askEnds(node: NodeId, all: readonly AskedEnd[]): void {
+    if (this.#asked.has(node)) return
+    this.#asked.add(node)
+    const { clock, log, askEnds } = this.#options
+    const rounds = new Map(all.slice(0, ENDS_MAX).map(({ path, round }) => [path, round]))
+    void askEnds(node, [...rounds.keys()])
+      .then(({ incarnation, ends }) => {
+        const nowMs = clock.monotonicMs()
+        for (const { path, ...end } of ends) {
+          const round = rounds.get(path)
+          if (round === undefined) continue
+          const replica = { node, incarnation }
+          this.#core.observe({ kind: 'end', path, round, replica, end }, nowMs)
+        }
+      })
+      .catch((error: unknown) => {
+        log.debug('a node does not say where its logs end', { node, reason: messageOf(error) })
+      })
+      .then(() => clock.sleep(ASK_PAUSE_MS, this.#over.signal))
+      .catch(() => undefined) // over
+      .finally(() => this.#asked.delete(node))
   }
 
   /** CS1. */

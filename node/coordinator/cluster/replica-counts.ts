@@ -16,6 +16,8 @@ export class ReplicaCounts {
   readonly comparisons: Record<ComparisonOutcome, number> = { equal: 0, different: 0, unknown: 0 }
   /** Replicas of this node that could not be trusted any more. */
   damaged = 0
+  /** Leaders that followers of this node refused, because their logs are not those of their shards. */
+  refusedLeaders = 0
 
   /** Counts each change of the in-sync set that has happened, once. */
   counting(control: ReplicaControl): ReplicaControl {

@@ -77,8 +77,8 @@ export interface ReplicaHostOptions {
   readonly led: LedShards
   readonly counts?: ReplicaCounts
   readonly timing?: ReplicationTiming
-  /** An open replica here does nothing any more; it has to be built anew. */
-  readonly onDamaged?: (id: ShardId, reason: ServiceError) => void
+  /** Another node has proof that a replica here lacks what it acknowledged: the data directory went back. */
+  readonly onContradicted?: () => void
   /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
   readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
 }
@@ -229,6 +229,11 @@ export class ReplicaHost {
     return [...this.#hosted.values()].map(({ shard, settings }) => ({ shard, settings }))
   }
 
+  /** Where the log of an open replica ends on disk. */
+  endOf(id: ShardId): LogPosition | undefined {
+    return this.#hosted.get(id)?.shard.replicated?.log.durableEnd
+  }
+
   /** The open replica of a shard, with its table. */
   hostedOf(id: ShardId): HostedReplica | undefined {
     return this.#hosted.get(id)
@@ -254,7 +259,7 @@ export class ReplicaHost {
     settings: TableSettings,
     { store, log }: { readonly store: KvStore; readonly log: ReplicaLog },
   ): Promise<LocalShard> {
-    const { led, offerSnapshot, onDamaged } = this.#with
+    const { led, offerSnapshot, onContradicted } = this.#with
     const name = { tableId: settings.tableId, id }
     const shard: LocalShard = await LocalShard.open({
       id,
@@ -271,7 +276,13 @@ export class ReplicaHost {
           } else led.remove(id)
           for (const listener of this.#servingListeners.get(id) ?? []) listener()
         },
-        onHalted: (reason) => onDamaged?.(id, new ServiceError('CORRUPTION', reason)),
+        onRefusedLeader: () => {
+          this.#counts.refusedLeaders += 1
+        },
+        onContradicted: () => {
+          this.#counts.damaged += 1
+          onContradicted?.()
+        },
         ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
       },
     })

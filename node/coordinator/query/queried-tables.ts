@@ -9,13 +9,10 @@ import { textIndexesOf } from '../tables/table-indexes.ts'
 import type { LedTable } from './near-tables.ts'
 import type { FoundPart, QueriedVectors } from './queried-table.ts'
 
-/** What a query reads of a table beside its shards. */
-export type QueriedTableParts = Required<Pick<LedTable, 'specialOf' | 'fieldsNow'>>
-
 /** A table as queries see it, with its leaders. `specialOf` reads what its indexes keep. */
 export function queriedTable(
   table: OpenTable,
-  { specialOf, fieldsNow }: QueriedTableParts,
+  specialOf: NonNullable<LedTable['specialOf']>,
 ): LedTable {
   const { tableName: name, schema, shards, indexes, embeddings } = table
   const shardOf = (key: Buffer): Shard => table.shardOf(key)
@@ -28,7 +25,6 @@ export function queriedTable(
     shards,
     shardOf,
     specialOf,
-    fieldsNow,
     vectorsOf: async (index, key, signal) => {
       const id = embeddings.get(index)?.id
       if (id === undefined) return undefined

@@ -71,25 +71,25 @@ export class ProviderCaller {
   /** The same for a request that is made already. */
   async send(
     name: string,
-    { redact, mayBeQuoted }: Pick<ResolvedEndpoint, 'redact' | 'mayBeQuoted'>,
+    { redact }: Pick<ResolvedEndpoint, 'redact'>,
     ask: HttpAsk,
   ): Promise<HttpAnswer> {
     const answerBytesMax = Math.max(ask.answerBytesMax, ERROR_BYTES_MIN)
     const answer = await this.#http.ask({ ...ask, answerBytesMax }).catch((error: unknown) => {
       if (!(error instanceof HttpFailure)) throw error
       // The cause is left out: errors of Node quote hosts, and nothing shows that they quote no more.
-      const message = redact(`${name}: ${error.message}`)
-      throw error.isRefusal ? refused(message) : unavailable(message)
+      throw unavailable(redact(`${name}: ${error.message}`))
     })
     if (answer.status === OK) return answer
-    throw this.#failureOf(answer, name, mayBeQuoted ? saidBy(answer.body, redact) : undefined)
+    throw this.#failureOf(answer, name, redact)
   }
 
   #failureOf(
-    { status, headers }: HttpAnswer,
+    { status, headers, body }: HttpAnswer,
     name: string,
-    said: string | undefined,
+    redact: (message: string) => string,
   ): ProviderError {
+    const said = saidBy(body, redact)
     const message = `${name}: status ${status}${said === undefined ? '' : `: ${said}`}`
     const retryAfterMs = parseRetryAfterMs(headers['retry-after'], this.#clock.nowMs())
     const asksToWait = OVERLOADED_STATUSES.has(status) && retryAfterMs !== undefined

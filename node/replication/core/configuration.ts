@@ -40,8 +40,11 @@ export interface InSyncChange {
   readonly epoch: number
   /** The revision that it replaces. */
   readonly revision: number
-  /** `resign`: the leader, `replica` itself, cannot serve and leaves the set, so that another one leads. */
-  readonly kind: 'add' | 'remove' | 'resign'
+  /**
+   * `resign`: the leader, `replica` itself, cannot serve and leaves the set, so that another one leads. `abdicate`: it lacks
+   * what was committed, so nobody may lead for what it has.
+   */
+  readonly kind: 'add' | 'remove' | 'resign' | 'abdicate'
   readonly replica: ReplicaId
 }
 
@@ -59,6 +62,8 @@ export function inSyncMember({ inSync }: ShardConfiguration, node: NodeId): Repl
  *
  * - A removal that takes the set below its minimum makes the replica eligible.
  * - A resignation takes the leader out of the set. It needs another member, who can lead then.
+ * - An abdication ends the leadership even if nobody can take it over. The leader leaves the set unless it is the only member, and
+ *   is never eligible.
  * - An addition that brings the set to its minimum empties the eligible: from now on entries are
  *   committed that they lack.
  */
@@ -75,9 +80,22 @@ export function changedConfiguration(
     const eligible = inSync.length >= before.minInSync ? [] : withoutNode(before, replica.node)
     return { ...before, inSync, eligible, operation }
   }
+  return withoutMember(before, change, others)
+}
+
+/** The configuration when a member is removed by its leader, or the leader goes. */
+function withoutMember(
+  before: ShardConfiguration,
+  { kind, replica, operation }: InSyncChange,
+  others: readonly ReplicaId[],
+): Omit<ShardConfiguration, 'revision'> | undefined {
+  if (kind !== 'remove' && !isLedBy(before, replica)) return undefined
+  if (kind === 'abdicate') {
+    const inSync = others.length === 0 ? before.inSync : others
+    return { ...before, leader: undefined, inSync, operation }
+  }
   if (others.length === 0) return undefined
-  if (change.kind === 'resign' && !isLedBy(before, replica)) return undefined
-  const leader = change.kind === 'resign' ? undefined : before.leader
+  const leader = kind === 'resign' ? undefined : before.leader
   const isTooSmall = others.length < before.minInSync
   const eligible = isTooSmall ? [...withoutNode(before, replica.node), replica] : before.eligible
   return { ...before, leader, inSync: others, eligible, operation }

@@ -34,5 +34,7 @@ export type Effect =
   | { readonly kind: 'refuse_read'; readonly token: number }
   /** Read the configuration from the control plane, linearizably; answer with `confirmed`. */
   | { readonly kind: 'confirm'; readonly token: number }
-  /** Continuing would lose committed entries: raise an alarm, touch nothing. */
-  | { readonly kind: 'halt'; readonly reason: string }
+  /** What this replica has contradicts its leader's log: raise an alarm. Nothing of it may be removed. */
+  | { readonly kind: 'refuse'; readonly reason: string }
+  /** This leader lacks what was committed, as another replica proves: raise an alarm, serve nobody. */
+  | { readonly kind: 'contradicted'; readonly reason: string }

@@ -1,7 +1,8 @@
+import { must } from '../../../lib/assert.ts'
 import type { ClosedPoint } from './closed-times.ts'
 import type { NodeId } from './configuration.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
-import type { AppendMessage } from './messages.ts'
+import type { AppendMessage, RefusedMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
 
 /** An append whose entries are on their way to the disk. */
@@ -17,6 +18,8 @@ interface Unacknowledged {
  * Invariants:
  *   F1  `matched` is only ever reached by entries chained to one that both logs have (INV-R3).
  *   F2  What it reports as durable is on disk and equals the leader's log.
+ *   F3  What proves that the leader's log is not the shard's stays: a follower that has committed entries which the leader
+ *       lacks, or another entry of the same epoch, refuses that leader for good. It takes and acknowledges nothing.
  */
 export class Follower {
   readonly epoch: number
@@ -27,6 +30,7 @@ export class Follower {
   #unacknowledged: Unacknowledged[] = []
   /** As the leader said; this replica may not have all of it on disk. */
   #committed = 0
+  #refusal: Omit<RefusedMessage, 'kind' | 'epoch'> | undefined
 
   constructor(context: ReplicaContext, { epoch, leader }: { epoch: number; leader: NodeId }) {
     this.#with = context
@@ -37,6 +41,7 @@ export class Follower {
   append(message: AppendMessage): void {
     const { log } = this.#with
     const { previous } = message
+    if (this.#refusal !== undefined) return this.#sayRefusal()
     const entries = message.entries.filter(({ sequence }) => sequence > log.base.sequence)
     // A prefix that a snapshot took in is committed, so both have it; the entry at the base proves it.
     const joint = previous.sequence < log.base.sequence ? entryAt(message, log.base) : previous
@@ -65,7 +70,7 @@ export class Follower {
     if (newest !== undefined) this.#report(newest)
   }
 
-  /** False when the replica had to halt. */
+  /** False when the leader was refused. */
   #take(entries: readonly EntryInfo[]): boolean {
     const { log } = this.#with
     const isNew = (entry: EntryInfo) => !log.has(entry)
@@ -73,12 +78,16 @@ export class Follower {
     const [first] = fresh
     if (first === undefined) return true
     const own = log.positionAt(first.sequence)
-    if (own?.epoch === first.epoch) {
-      this.#with.halt(`entry ${first.sequence} of epoch ${own.epoch} differs from the leader's`)
-      return false
-    }
+    if (own?.epoch === first.epoch) return this.#refuseOther(own)
     const truncateAfter = own === undefined ? undefined : first.sequence - 1
-    if (truncateAfter !== undefined && !this.#with.truncateAfter(truncateAfter)) return false
+    if (truncateAfter !== undefined) {
+      const { committed } = this.#with
+      if (truncateAfter < committed) {
+        const reason = `its leader has another entry ${first.sequence}, and ${committed} is committed`
+        return this.#refuse(this.#committedEnd(), reason)
+      }
+      this.#with.truncateAfter(truncateAfter)
+    }
     for (const entry of fresh) log.append(entry)
     this.#with.emit({ kind: 'append', entries: fresh, truncateAfter })
     return true
@@ -88,12 +97,39 @@ export class Follower {
     const { log } = this.#with
     const own = log.positionAt(previous.sequence)
     if (own !== undefined && own.epoch === previous.epoch && own.crc !== previous.crc) {
-      return this.#with.halt(
-        `entry ${own.sequence} of epoch ${own.epoch} differs from the leader's`,
-      )
+      this.#refuseOther(own)
+      return
     }
     const hint = log.lastOfEpoch(previous.epoch, previous.sequence) ?? log.base
     this.#with.send(this.leader, { kind: 'mismatch', epoch: this.epoch, hint })
+  }
+
+  /** Two leaders had one epoch. If the own entry is committed, that of the leader cannot be the shard's. */
+  #refuseOther(own: LogPosition): false {
+    const isCommitted = own.sequence <= this.#with.committed
+    const held = isCommitted ? this.#committedEnd() : { held: own, isCommitted }
+    return this.#refuse(
+      held,
+      `entry ${own.sequence} of epoch ${own.epoch} differs from its leader's`,
+    )
+  }
+
+  #committedEnd(): Omit<RefusedMessage, 'kind' | 'epoch'> {
+    const { log, committed } = this.#with
+    return { held: must(log.positionAt(committed), 'the last committed entry'), isCommitted: true }
+  }
+
+  /** F3. */
+  #refuse(refusal: Omit<RefusedMessage, 'kind' | 'epoch'>, reason: string): false {
+    this.#refusal = refusal
+    this.#with.emit({ kind: 'refuse', reason })
+    this.#sayRefusal()
+    return false
+  }
+
+  #sayRefusal(): void {
+    if (this.#refusal === undefined) return
+    this.#with.send(this.leader, { kind: 'refused', epoch: this.epoch, ...this.#refusal })
   }
 
   #commit(): void {

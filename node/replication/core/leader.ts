@@ -8,6 +8,8 @@
 //       is refused is over, so that a replica that went away meanwhile keeps nobody waiting.
 //   L4  A replica is added when it has everything committed and the first entry of the epoch (I2).
 //   L5  Grants that were asked for before the machine slept count no more (C1).
+//   L6  A leader that lacks a committed entry, as another replica proves, commits and serves nothing from
+//       then on, and abdicates.
 
 import { must, unreachable } from '../../../lib/assert.ts'
 import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
@@ -22,7 +24,7 @@ import {
 import { FollowerProgress, type ReplicaLag } from './follower-progress.ts'
 import { LeaderReads } from './leader-reads.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
-import type { AppendedMessage, MismatchMessage, PongMessage } from './messages.ts'
+import type { AppendedMessage, MismatchMessage, PongMessage, RefusedMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
 
 /** How many replicas are in sync, and how many must be for a commit. */
@@ -30,6 +32,8 @@ export interface InSyncCount {
   readonly count: number
   readonly needed: number
 }
+
+type FollowersMessage = AppendedMessage | MismatchMessage | RefusedMessage | PongMessage
 
 /** Leads one epoch, from the promise of it until somebody else is named. The invariants are above. */
 export class Leader {
@@ -48,6 +52,7 @@ export class Leader {
   #isServing = false
   #changes = 0
   #isResigning = false
+  #isContradicted = false
 
   constructor(context: ReplicaContext, configuration: ShardConfiguration) {
     this.#with = context
@@ -60,7 +65,7 @@ export class Leader {
 
   /** Whether the first entry of the epoch is committed. */
   get isServing(): boolean {
-    return this.#isServing
+    return this.#isServing && !this.#isContradicted
   }
 
   get isBelowMinimum(): boolean {
@@ -91,7 +96,7 @@ export class Leader {
   /** Whether time alone changes nothing but heartbeats. */
   get isIdle(): boolean {
     const isQuiet = this.#pending === undefined && !this.#reads.isWaiting
-    return this.#isServing && isQuiet && !this.#isResigning
+    return this.isServing && isQuiet && !this.#isResigning
   }
 
   /** Whether the follower is in sync and knows the whole log, of which all is committed. */
@@ -162,7 +167,7 @@ export class Leader {
     this.#advance()
   }
 
-  hear(from: ReplicaId, message: AppendedMessage | MismatchMessage | PongMessage): void {
+  hear(from: ReplicaId, message: FollowersMessage): void {
     const progress = this.#meet(from)
     if (progress === undefined) return
     switch (message.kind) {
@@ -170,6 +175,8 @@ export class Leader {
         return this.#appended(from, progress, message)
       case 'mismatch':
         return this.#mismatch(from, progress, message)
+      case 'refused':
+        return this.#refused(from, message)
       case 'pong':
         progress.confirm(message.round)
         return this.#reads.settle(this.#others())
@@ -180,7 +187,7 @@ export class Leader {
 
   /** A read that is to see every write acknowledged before. With `isHeard` grants are not enough. */
   read(token: number, isHeard: boolean): void {
-    if (!this.#isServing) return this.#with.emit({ kind: 'refuse_read', token })
+    if (!this.isServing) return this.#with.emit({ kind: 'refuse_read', token })
     if (this.isBelowMinimum) return this.#with.emit({ kind: 'confirm', token })
     this.#reads.ask(token, this.#others(), isHeard)
   }
@@ -203,8 +210,22 @@ export class Leader {
   }
 
   #resignIfPossible(): void {
-    if (!this.#isResigning || this.#pending !== undefined) return
-    if (this.#others().size > 0) this.#change('resign', this.#with.self)
+    if (this.#pending !== undefined) return
+    if (this.#isContradicted) return this.#change('abdicate', this.#with.self)
+    if (this.#isResigning && this.#others().size > 0) this.#change('resign', this.#with.self)
+  }
+
+  /** L6. One that has the entry was refused for another one's, or has got it since. */
+  #refused({ node }: ReplicaId, { held, isCommitted }: RefusedMessage): void {
+    const { log } = this.#with
+    const isBehind = held.sequence <= log.base.sequence
+    if (this.#isContradicted || !isCommitted || isBehind || log.has(held)) return
+    this.#isContradicted = true
+    const { sequence, epoch } = held
+    const reason = `${node} has entry ${sequence} of epoch ${epoch}, which is committed, and this leader lacks it`
+    this.#reads.refuseAll()
+    this.#with.emit({ kind: 'contradicted', reason })
+    this.#resignIfPossible()
   }
 
   /** The leadership is over: nobody gets a read from it any more, so its grants bind nobody. */
@@ -233,6 +254,7 @@ export class Leader {
 
   /** L1, L2. */
   #advance(): void {
+    if (this.#isContradicted) return
     if (this.isBelowMinimum) return
     let reached = this.#with.durable
     for (const { matched } of this.#others().values()) reached = Math.min(reached, matched)

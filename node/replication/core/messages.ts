@@ -37,6 +37,17 @@ export interface MismatchMessage {
   readonly hint: LogPosition
 }
 
+/**
+ * The leader's log contradicts the follower's, which stays as it is. `held` is the newest entry of the follower's that is
+ * committed, or one that differs from the leader's of the same epoch.
+ */
+export interface RefusedMessage {
+  readonly kind: 'refused'
+  readonly epoch: number
+  readonly held: LogPosition
+  readonly isCommitted: boolean
+}
+
 /** There is a newer epoch, this one: the receiver's leadership is over. */
 export interface StaleMessage {
   readonly kind: 'stale'
@@ -77,6 +88,7 @@ export type ReplicationMessage =
   | AppendMessage
   | AppendedMessage
   | MismatchMessage
+  | RefusedMessage
   | StaleMessage
   | ReleaseMessage
   | PingMessage

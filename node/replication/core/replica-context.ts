@@ -1,3 +1,4 @@
+import { assert } from '../../../lib/assert.ts'
 import { ClosedTimes } from './closed-times.ts'
 import type { NodeId, ReplicaId } from './configuration.ts'
 import type { Effect } from './effects.ts'
@@ -22,7 +23,7 @@ export interface ReplicaStart {
  *
  * Invariants:
  *   RC1  committed <= durable <= the last entry (INV-R5), and `committed` never decreases (INV-R4).
- *   RC2  The log is never truncated below `committed` (E3): the replica halts instead.
+ *   RC2  The log is never truncated below `committed` (E3): a follower refuses its leader before that.
  */
 export class ReplicaContext {
   readonly self: ReplicaId
@@ -33,7 +34,6 @@ export class ReplicaContext {
   #durable: number
   #committed: number
   #effects: Effect[] = []
-  #haltReason: string | undefined
 
   constructor({ self, timing, log, committed }: ReplicaStart) {
     this.self = self
@@ -50,10 +50,6 @@ export class ReplicaContext {
 
   get committed(): number {
     return this.#committed
-  }
-
-  get haltReason(): string | undefined {
-    return this.#haltReason
   }
 
   emit(effect: Effect): void {
@@ -82,17 +78,11 @@ export class ReplicaContext {
     this.emit({ kind: 'commit', through: reached })
   }
 
-  /** False when the replica had to halt. */
-  truncateAfter(sequence: number): boolean {
-    if (sequence < this.#committed) {
-      this.halt(
-        `asked to remove entries after ${sequence}, of which ${this.#committed} is committed`,
-      )
-      return false
-    }
+  /** RC2. */
+  truncateAfter(sequence: number): void {
+    assert(sequence >= this.#committed, 'committed entries are not removed')
     this.log.truncateAfter(sequence)
     this.#durable = Math.min(this.#durable, sequence)
-    return true
   }
 
   /** A snapshot took the place of the log. */
@@ -100,11 +90,5 @@ export class ReplicaContext {
     this.log.restart(base)
     this.#durable = base.sequence
     this.#committed = Math.max(this.#committed, base.sequence)
-  }
-
-  halt(reason: string): void {
-    if (this.#haltReason !== undefined) return
-    this.#haltReason = reason
-    this.emit({ kind: 'halt', reason })
   }
 }

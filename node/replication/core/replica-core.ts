@@ -11,8 +11,10 @@
 //        epoch nobody waits: there was no leader to grant anything.
 //   RR3  A replica leads only an epoch that names this life of it.
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
+//   RR5  A replica follows nobody before the control plane has told it, in this life, which epoch there is: what its disk
+//        says of that may be from before, if the disk went back.
 
-import { assert, unreachable } from '../../../lib/assert.ts'
+import { assert, must, unreachable } from '../../../lib/assert.ts'
 import type { ClosedPoint } from './closed-times.ts'
 import {
   FIRST_EPOCH,
@@ -129,7 +131,7 @@ export class ReplicaCore {
   }
 
   get admission(): Admission {
-    if (this.#role.kind !== 'leading' || this.#with.haltReason !== undefined) return 'not_leader'
+    if (this.#role.kind !== 'leading') return 'not_leader'
     const { leader } = this.#role
     if (leader.isBelowMinimum) return 'under_replicated'
     return leader.isServing ? 'open' : 'starting'
@@ -177,9 +179,9 @@ export class ReplicaCore {
     return this.#with.durable
   }
 
-  /** Why this replica does nothing any more. */
-  get haltReason(): string | undefined {
-    return this.#with.haltReason
+  /** The last entry that is on disk. */
+  get durableEnd(): LogPosition {
+    return must(this.#with.log.positionAt(this.durable), 'the last durable entry')
   }
 
   /** False while time alone can change nothing, if each follower, or this one, rests. */
@@ -203,9 +205,7 @@ export class ReplicaCore {
 
   /** Whether this replica follows that leader and has, on its disk and committed, all that it has. */
   mayRestUnder(leader: NodeId, { epoch, last }: Rest): boolean {
-    if (this.#role.kind !== 'following' || this.needsTicks || this.haltReason !== undefined) {
-      return false
-    }
+    if (this.#role.kind !== 'following' || this.needsTicks) return false
     const { log, durable, committed } = this.#with
     const { follower } = this.#role
     const isFollowed = follower.leader === leader && follower.epoch === epoch
@@ -230,7 +230,7 @@ export class ReplicaCore {
 
   /** What became of entries that this replica appended as leader; see `SpanFate`. */
   fateOf(span: EntrySpan): SpanFate {
-    return this.haltReason === undefined ? fateOfSpan(span, this.#with) : 'unknown'
+    return fateOfSpan(span, this.#with)
   }
 
   /** Committed entries up to here left the log on disk. */
@@ -242,15 +242,11 @@ export class ReplicaCore {
   /** `nowMs` is of this replica's monotonic clock. */
   step(input: Input, nowMs: number): readonly Effect[] {
     const context = this.#with
-    if (context.haltReason !== undefined) return []
     context.nowMs = nowMs
     this.#grantUntilMs ??= nowMs + context.timing.grantMs // RR2
     if (isTimeInput(input)) this.#takeTime(input)
     else this.#take(input)
-    const effects = context.takeEffects()
-    // What was decided together with the discovery that nothing may be trusted must not happen.
-    if (context.haltReason === undefined) return effects
-    return effects.filter(({ kind }) => kind === 'halt')
+    return context.takeEffects()
   }
 
   #take(input: Exclude<Input, TimeInput>): void {
@@ -399,6 +395,7 @@ export class ReplicaCore {
         return this.#hearOf(message.epoch)
       case 'appended':
       case 'mismatch':
+      case 'refused':
       case 'pong':
         if (message.epoch === this.#leader?.epoch) this.#leader.hear(from, message)
         return
@@ -416,6 +413,7 @@ export class ReplicaCore {
   /** The sender leads `message.epoch`. */
   #hear(from: ReplicaId, message: AppendMessage | PingMessage): void {
     const { epoch } = message
+    if (this.#configuration === undefined) return // RR5
     this.#hearOf(epoch)
     if (epoch < this.#heard) {
       return this.#with.send(from.node, { kind: 'stale', epoch: this.#heard })

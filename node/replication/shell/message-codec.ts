@@ -17,6 +17,7 @@ const APPEND_BYTES = POSITION_BYTES + 24 + CLOSED_BYTES
 const APPENDED_BYTES = 20
 const NOTHING_CLOSED: ClosedPoint = { time: 0n, sequence: 0 }
 const ROUND_BYTES = 4
+const REFUSED_BYTES = POSITION_BYTES + 1
 
 // The numbers are part of the protocol: add, never change.
 const CODE_BY_KIND: Record<ReplicationMessage['kind'], number> = {
@@ -28,6 +29,7 @@ const CODE_BY_KIND: Record<ReplicationMessage['kind'], number> = {
   ping: 6,
   pong: 7,
   closed: 8,
+  refused: 9,
 }
 
 const KIND_BY_CODE: ReadonlyMap<number, ReplicationMessage['kind']> = new Map([
@@ -39,6 +41,7 @@ const KIND_BY_CODE: ReadonlyMap<number, ReplicationMessage['kind']> = new Map([
   [CODE_BY_KIND.ping, 'ping'],
   [CODE_BY_KIND.pong, 'pong'],
   [CODE_BY_KIND.closed, 'closed'],
+  [CODE_BY_KIND.refused, 'refused'],
 ])
 
 /** Who sends a message, and when. */
@@ -97,6 +100,8 @@ function bytesOf(message: Parameters<typeof encodeMessage>[1]): number {
       return APPENDED_BYTES
     case 'mismatch':
       return POSITION_BYTES
+    case 'refused':
+      return REFUSED_BYTES
     case 'ping':
     case 'pong':
       return ROUND_BYTES
@@ -132,6 +137,9 @@ function writeFields(
       return
     case 'mismatch':
       writePosition(head, message.hint)
+      return
+    case 'refused':
+      head.writeUInt8(message.isCommitted ? 1 : 0, writePosition(head, message.held))
       return
     case 'ping':
     case 'pong':
@@ -199,6 +207,11 @@ function readMessage(
     case 'mismatch': {
       const message = { kind, epoch, hint: readPosition(bytes) } as const
       return ended(bytes, HEAD_BYTES + POSITION_BYTES, message)
+    }
+    case 'refused': {
+      const isCommitted = bytes.readUInt8(HEAD_BYTES + POSITION_BYTES) === 1
+      const message = { kind, epoch, held: readPosition(bytes), isCommitted } as const
+      return ended(bytes, HEAD_BYTES + REFUSED_BYTES, message)
     }
     case 'ping':
     case 'pong': {

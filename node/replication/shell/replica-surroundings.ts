@@ -45,8 +45,10 @@ export interface ReplicaMachine {
   stopLeading(): void
   /** The follower lacks entries that the journal has no longer. */
   offerSnapshot(to: NodeId): void
-  /** The replica does nothing any more; it has to be built anew from another one. */
-  halted(reason: string): void
+  /** The leader's log is not that of the shard, as this follower's proves. What this one has must stay. */
+  refusedLeader(reason: string): void
+  /** This leader lacks what was committed, so the disk under it is not what it was. It serves nobody any more. */
+  contradicted(reason: string): void
 }
 
 /** What a replicated log works with. */

@@ -150,8 +150,9 @@ export class ReplicatedLog {
     return this.#core.last
   }
 
-  get haltReason(): string | undefined {
-    return this.#core.haltReason
+  /** The last entry that is on disk. */
+  get durableEnd(): LogPosition {
+    return this.#core.durableEnd
   }
 
   /** Why the journal takes no rows at the moment. */
@@ -388,8 +389,10 @@ export class ReplicatedLog {
         return void this.#change(effect.change)
       case 'snapshot':
         return machine.offerSnapshot(effect.to)
-      case 'halt':
-        return this.#halt(effect.reason)
+      case 'refuse':
+        return machine.refusedLeader(effect.reason)
+      case 'contradicted':
+        return machine.contradicted(effect.reason)
       default:
         return unreachable(effect)
     }
@@ -446,11 +449,6 @@ export class ReplicatedLog {
       group.source.written()
     }
     machine.committed(through)
-  }
-
-  #halt(reason: string): void {
-    this.#with.log.error('replica halted', { shard: this.logId, reason })
-    this.#with.machine.halted(reason)
   }
 
   #stopLeading(): void {

@@ -112,6 +112,21 @@ export class FaultyDirectory implements JournalDirectory {
     this.#names = new Map(this.#durableNames)
   }
 
+  /** The files of which a power failure would leave the names, as they are. */
+  durableContents(): ReadonlyMap<string, Buffer> {
+    const files = [...this.#durableNames].map(
+      ([name, { content }]) => [name, Buffer.from(content)] as const,
+    )
+    return new Map(files)
+  }
+
+  restoreContents(files: ReadonlyMap<string, Buffer>): void {
+    this.#durableNames = new Map(
+      [...files].map(([name, content]) => [name, { content: Buffer.from(content) }]),
+    )
+    this.losePower()
+  }
+
   copyFrom(other: FaultyDirectory): void {
     this.#durableNames = new Map(
       [...other.#durableNames].map(([name, { content }]) => [

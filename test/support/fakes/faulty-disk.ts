@@ -46,6 +46,12 @@ interface Image {
   holder: FaultyKvStore | undefined
 }
 
+/** All that was on a disk at one moment. */
+export interface DiskState {
+  readonly stores: ReadonlyMap<string, SortedEntries>
+  readonly files: ReadonlyMap<string, Buffer>
+}
+
 export interface FaultyDiskOptions {
   readonly pace?: () => Promise<void>
   readonly pageEntriesMax?: number
@@ -130,6 +136,22 @@ export class FaultyDisk implements KvStoreFactory {
       },
       hasRoom: () => this.#failure !== 'DISK_FULL',
     })
+  }
+
+  /** What is on the disk now, for `goBack`. Power is needed for neither. */
+  state(): DiskState {
+    const stores = [...this.#images].map(([name, { entries }]) => [name, entries] as const)
+    return { stores: new Map(stores), files: this.#directory.durableContents() }
+  }
+
+  /** The disk is what it was: nothing of what came later is there. Crashes first if need be. */
+  goBack({ stores, files }: DiskState): void {
+    this.restart()
+    this.#images.clear()
+    for (const [name, entries] of stores) {
+      this.#images.set(name, { entries, since: [entries], holder: undefined })
+    }
+    this.#directory.restoreContents(files)
   }
 
   get writeCount(): number {

@@ -43,14 +43,7 @@ class ThisProcess implements StoreUnderTest {
   }
 
   async start(): Promise<void> {
-    const hosts = { providerHosts: '127.0.0.1' }
-    const flags = {
-      ...hosts,
-      dataDir: this.#dataDir,
-      apiPort: '0',
-      healthPort: '0',
-      logLevel: 'error',
-    }
+    const flags = { dataDir: this.#dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
     this.#node = await startNode(parseNodeConfig({}, flags))
   }
 

@@ -13,10 +13,12 @@ export async function plantDefect(
   const { LogIndex } = await load<ReplicationModules>(`${CORE}/log-index.ts`)
   const { ReplicaCore } = await load<ReplicationModules>(`${CORE}/replica-core.ts`)
   const { changedConfiguration } = await load<ReplicationModules>(`${CORE}/configuration.ts`)
+  const { fitLeaders } = await load<ReplicationModules>(`${CORE}/fit-leaders.ts`)
   return {
     LogIndex,
     ReplicaCore,
     changedConfiguration,
+    fitLeaders,
     timing: { ...OUR_MODULES.timing, ...timing },
   }
 }

@@ -1,4 +1,5 @@
 import { changedConfiguration } from '../../../node/replication/core/configuration.ts'
+import { fitLeaders } from '../../../node/replication/core/fit-leaders.ts'
 import { LogIndex } from '../../../node/replication/core/log-index.ts'
 import { ReplicaCore } from '../../../node/replication/core/replica-core.ts'
 import {
@@ -11,6 +12,7 @@ export interface ReplicationModules {
   readonly LogIndex: typeof LogIndex
   readonly ReplicaCore: typeof ReplicaCore
   readonly changedConfiguration: typeof changedConfiguration
+  readonly fitLeaders: typeof fitLeaders
   readonly timing: ReplicationTiming
 }
 
@@ -18,5 +20,6 @@ export const OUR_MODULES: ReplicationModules = {
   LogIndex,
   ReplicaCore,
   changedConfiguration,
+  fitLeaders,
   timing: REPLICATION_TIMING,
 }

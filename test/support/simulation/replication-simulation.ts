@@ -1,5 +1,6 @@
 import { seededRandom } from '../../../lib/random.ts'
 import type { NodeId, ShardConfiguration } from '../../../node/replication/core/configuration.ts'
+import { holdersOf } from '../../../node/replication/core/fit-leaders.ts'
 import { BrokenInvariant, ReplicationChecker } from './replication-checker.ts'
 import { OUR_MODULES, type ReplicationModules } from './replication-modules.ts'
 import { SimulatedControlPlane } from './simulated-control-plane.ts'
@@ -21,6 +22,8 @@ export type Fault =
   | 'hand_over'
   | 'lost_directory'
   | 'restart_all'
+  | 'disk_back'
+  | 'disk_back_restart_all'
 
 export const FAULTS: readonly Fault[] = [
   'crash',
@@ -36,6 +39,8 @@ export const FAULTS: readonly Fault[] = [
   'hand_over',
   'lost_directory',
   'restart_all',
+  'disk_back',
+  'disk_back_restart_all',
 ]
 
 export interface SimulationOptions {
@@ -103,6 +108,10 @@ class Simulation {
       modules,
       replica: (node) => this.#replicas.get(node),
     }
+    this.#controlPlane.askEnd = (node) => {
+      const { round } = this.#controlPlane
+      this.#network.send(CONTROL_PLANE, node, () => this.#replicas.get(node)?.tellEnd(round))
+    }
     for (const node of nodes) this.#add(node)
   }
 
@@ -129,6 +138,7 @@ class Simulation {
 
   #add(node: NodeId): void {
     const replica = new SimulatedReplica(node, this.#surroundings)
+    replica.disk.remembers = DISKS_BACK.some((fault) => this.#faults.includes(fault))
     if (this.#faults.includes('clock_rates')) {
       replica.clock = {
         offsetMs: this.#time.between(0, 3_600_000),
@@ -263,8 +273,9 @@ const HARM: Record<Fault, (harm: Harm) => void> = {
   hand_over: ({ replica, controlPlane }) => {
     if (!controlPlane.isAway) controlPlane.elect(replica.node)
   },
-  lost_directory: ({ replica, controlPlane, replace }) => {
+  lost_directory: ({ replica, controlPlane, replace, replicas }) => {
     const { inSync, minInSync } = controlPlane.configuration
+    if (isAnyBack({ controlPlane, replicas })) return
     const isSpare = !inSync.some(({ node }) => node === replica.node) || inSync.length > minInSync
     if (isSpare && !controlPlane.isAway) replace(replica)
   },
@@ -274,6 +285,38 @@ const HARM: Record<Fault, (harm: Harm) => void> = {
       time.after(time.between(10, 3000), () => replica.start())
     }
   },
+  disk_back: (harm) => {
+    if (!goBack(harm)) return
+    const { time, replica } = harm
+    time.after(time.between(10, 12_000), () => replica.start())
+  },
+  disk_back_restart_all: (harm) => {
+    if (!goBack(harm)) return
+    const { time, replicas } = harm
+    for (const replica of replicas.values()) {
+      replica.crash()
+      time.after(time.between(10, 3000), () => replica.start())
+    }
+  },
+}
+
+const DISKS_BACK: readonly Fault[] = ['disk_back', 'disk_back_restart_all']
+
+/**
+ * An acknowledged write on all in-sync disks but one survives any state of that one: so one disk goes back at a time, and
+ * only while another one holds everything.
+ */
+function goBack({ replica, replicas, controlPlane }: Harm): boolean {
+  if (isAnyBack({ controlPlane, replicas })) return false
+  if (holdersOf(controlPlane.configuration).every(({ node }) => node === replica.node)) return false
+  replica.goBack()
+  return true
+}
+
+/** Whether the control plane still counts on a disk that went back. */
+function isAnyBack({ controlPlane, replicas }: Pick<Harm, 'controlPlane' | 'replicas'>): boolean {
+  const holders = holdersOf(controlPlane.configuration)
+  return replicas.values().some((replica) => replica.isMissedBy(holders))
 }
 
 function firstConfiguration(nodes: readonly NodeId[]): ShardConfiguration {

@@ -4,6 +4,7 @@ import type {
   ReplicaId,
   ShardConfiguration,
 } from '../../../node/replication/core/configuration.ts'
+import type { LogEnd, SeenReplica } from '../../../node/replication/core/fit-leaders.ts'
 import type { ReplicationModules } from './replication-modules.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
@@ -21,21 +22,29 @@ interface Registration extends ReplicaId {
 export class SimulatedControlPlane {
   readonly #time: VirtualTime
   readonly #changed: ReplicationModules['changedConfiguration']
+  readonly #fitLeaders: ReplicationModules['fitLeaders']
   readonly #registered = new Map<NodeId, Registration>()
+  /** Where logs ended when somebody asked. */
+  readonly #ends = new Map<NodeId, ReplicaId & { readonly end: LogEnd }>()
+  /** Asks a replica where its log ends; `noteEnd` hears the answer. */
+  askEnd: (node: NodeId) => void = () => undefined
   #configuration: ShardConfiguration
   isAway = false
   lostAnswerRatio = 0
   /** Leases end early or late by up to this. */
   leaseErrorMs = 0
   changes = 0
+  /** Grows when ends of logs that were asked for before are too old to be compared. */
+  round = 0
 
   constructor(
     time: VirtualTime,
     first: ShardConfiguration,
-    { changedConfiguration }: Pick<ReplicationModules, 'changedConfiguration'>,
+    modules: Pick<ReplicationModules, 'changedConfiguration' | 'fitLeaders'>,
   ) {
     this.#time = time
-    this.#changed = changedConfiguration
+    this.#changed = modules.changedConfiguration
+    this.#fitLeaders = modules.fitLeaders
     this.#configuration = first
   }
 
@@ -46,6 +55,7 @@ export class SimulatedControlPlane {
 
   keepAlive(replica: ReplicaId): void {
     if (this.isAway) return
+    if (this.#registered.get(replica.node)?.incarnation !== replica.incarnation) this.#forgetEnds()
     this.#registered.set(replica.node, { ...replica, seenMs: this.#time.nowMs })
   }
 
@@ -67,13 +77,25 @@ export class SimulatedControlPlane {
     this.elect()
   }
 
-  /** A member of the in-sync set that lives, `preferred` before others; nobody when none lives. */
+  noteEnd(replica: ReplicaId, end: LogEnd, round: number): void {
+    if (round === this.round) this.#ends.set(replica.node, { ...replica, end })
+  }
+
+  #see({ node }: ReplicaId, alive: ReadonlySet<NodeId>): SeenReplica {
+    const incarnation = alive.has(node) ? this.#registered.get(node)?.incarnation : undefined
+    const asked = this.#ends.get(node)
+    const end = asked?.incarnation === incarnation ? asked?.end : undefined
+    return { incarnation, isDamaged: false, isGivenUp: false, end }
+  }
+
+  /** One that is fit, `preferred` before others; nobody when none is. */
   elect(preferred?: NodeId): void {
     const { inSync, eligible, minInSync, leader, epoch } = this.#configuration
-    const isFrozen = inSync.length < minInSync
-    const candidates = [...inSync, ...(isFrozen ? eligible : [])]
-      .map(({ node }) => this.#registered.get(node))
-      .filter((found) => found !== undefined && this.#isAlive(found.node))
+    const alive = new Set([...this.#registered.keys()].filter((node) => this.#isAlive(node)))
+    const fitness = this.#fitLeaders(this.#configuration, (replica) => this.#see(replica, alive))
+    if (fitness.kind === 'ask') for (const node of fitness.nodes) this.askEnd(node)
+    const nodes = fitness.kind === 'fit' ? fitness.nodes : []
+    const candidates = nodes.map((node) => this.#registered.get(node))
     const chosen = candidates.find((found) => found?.node === preferred) ?? candidates[0]
     if (chosen === undefined) {
       if (leader !== undefined) this.#write({ ...this.#configuration, leader: undefined })
@@ -110,7 +132,13 @@ export class SimulatedControlPlane {
     return this.#time.nowMs - seenMs < LEASE_MS + error
   }
 
+  #forgetEnds(): void {
+    this.#ends.clear()
+    this.round += 1
+  }
+
   #write(changed: Omit<ShardConfiguration, 'revision'>): void {
+    this.#forgetEnds()
     this.changes += 1
     this.#configuration = { ...changed, revision: this.#configuration.revision + 1 }
   }

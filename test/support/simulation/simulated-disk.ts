@@ -19,10 +19,18 @@ interface Write {
   readonly done: () => void
 }
 
-/** The disk of one replica. Writes become durable in order and late; a crash loses the others. */
+/** More earlier states than this are thinned out. */
+const STATES_MAX = 200
+
+/**
+ * The disk of one replica. Writes become durable in order and late; a crash loses the others. With `remembers` it can
+ * go back to what it was after an earlier sync, as a volume does that is restored from a snapshot.
+ */
 export class SimulatedDisk {
   readonly #time: VirtualTime
-  readonly #durable: DiskContent = { base: NOTHING, entries: [], promised: 0, committed: 0 }
+  #durable: DiskContent = { base: NOTHING, entries: [], promised: 0, committed: 0 }
+  #states: DiskContent[] = []
+  remembers = false
   #pending: Write[] = []
   #life = 0
   #isSyncing = false
@@ -65,6 +73,7 @@ export class SimulatedDisk {
   dropThrough(base: LogPosition): void {
     this.#write(
       (content) => {
+        if (base.sequence <= content.base.sequence) return // a snapshot came before
         content.entries.splice(0, base.sequence - content.base.sequence)
         content.base = base
         content.committed = Math.max(content.committed, base.sequence)
@@ -90,6 +99,17 @@ export class SimulatedDisk {
     this.#isSyncing = false
   }
 
+  /** Back to any earlier state, the newest ones as often as all others. Only while nothing uses the disk. */
+  goBack(): void {
+    const { random } = this.#time
+    const from = random() < 0.5 ? Math.max(0, this.#states.length - 10) : 0
+    const at = from + Math.floor(random() * (this.#states.length - from))
+    const state = this.#states[at]
+    if (state === undefined) return
+    this.#states.length = at + 1
+    this.#durable = copyOf(state)
+  }
+
   #write(change: Change, done: () => void): void {
     this.#pending.push({ change, done })
     this.#sync()
@@ -104,9 +124,21 @@ export class SimulatedDisk {
       if (life !== this.#life) return
       const written = this.#pending.splice(0, count)
       for (const { change } of written) change(this.#durable)
+      this.#remember()
       this.#isSyncing = false
       this.#sync()
       for (const { done } of written) done()
     })
   }
+
+  #remember(): void {
+    if (!this.remembers) return
+    this.#states.push(copyOf(this.#durable))
+    if (this.#states.length <= STATES_MAX) return
+    this.#states = this.#states.filter((_, at) => at % 2 === 1)
+  }
+}
+
+function copyOf(content: DiskContent): DiskContent {
+  return { ...content, entries: [...content.entries] }
 }

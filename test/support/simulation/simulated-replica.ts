@@ -49,6 +49,8 @@ export class SimulatedReplica {
   readonly #in: Surroundings
   #core: ReplicaCore | undefined
   #incarnation = 0
+  /** The first life after its disk went back: what it had in sync in an earlier one may be gone. */
+  #backSince = 0
   #life = 0
   /** In memory: what the log on disk is becoming; those after `#base`. */
   #log: EntryInfo[] = []
@@ -122,6 +124,21 @@ export class SimulatedReplica {
     this.#in.checker.note(`crash ${this.node}`)
   }
 
+  /** The disk becomes what it was at an earlier moment. */
+  goBack(): void {
+    this.crash()
+    this.disk.goBack()
+    this.#backSince = this.#incarnation + 1
+    this.#in.checker.note(`back ${this.node}`)
+  }
+
+  /** Whether one of these counts on what its disk may have lost. */
+  isMissedBy(holders: readonly ReplicaId[]): boolean {
+    return holders.some(
+      ({ node, incarnation }) => node === this.node && incarnation < this.#backSince,
+    )
+  }
+
   /** Nothing happens in the process meanwhile; what comes in waits. */
   pause(forMs: number): void {
     const { time } = this.#in
@@ -163,6 +180,17 @@ export class SimulatedReplica {
     this.#whenAwake(() => {
       if (this.#isInstalling) return // as in a node: no row may follow the mark of the snapshot
       this.#step({ kind: 'received', from, message })
+    })
+  }
+
+  /** The control plane asks where the log ends. */
+  tellEnd(round: number): void {
+    this.#whenAwake(() => {
+      const { id } = this
+      const end = this.#core?.durableEnd
+      const { network, controlPlane } = this.#in
+      if (end === undefined) return
+      network.send(this.node, CONTROL_PLANE, () => controlPlane.noteEnd(id, end, round))
     })
   }
 
@@ -328,8 +356,9 @@ export class SimulatedReplica {
           () => undefined,
           (configuration) => this.#step({ kind: 'confirmed', token: effect.token, configuration }),
         )
-      case 'halt':
-        throw new BrokenInvariant(`${this.node} halts: ${effect.reason}`)
+      case 'refuse':
+      case 'contradicted':
+        throw new BrokenInvariant(`${this.node}: ${effect.kind}: ${effect.reason}`)
     }
   }
 

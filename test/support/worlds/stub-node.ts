@@ -109,6 +109,10 @@ export class StubNode {
       coordination,
       node: id,
       catalog: TEST_CATALOG,
+      askEnds: async (node, paths) => ({
+        incarnation: map.node(node)?.registration?.incarnation ?? 0,
+        ends: paths.map((name) => ({ path: name, epoch: 1, sequence: 0 })),
+      }),
       ...(settings && { settings }),
       frozenBy: () => (map.health.kind === 'frozen' ? map.health.reason : undefined),
       ttlSeconds,

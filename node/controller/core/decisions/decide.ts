@@ -38,7 +38,7 @@ export function decide(shard: ShardView, cluster: ClusterView): Decision | undef
   if (urgency === 'discard') return discard(shard)
   if (configuration === undefined) return place(shard, cluster)
   if (urgency === 'elect') {
-    const isElection = needsElection(configuration, cluster)
+    const isElection = needsElection(shard, configuration, cluster)
     return isElection
       ? elect(shard, configuration, cluster)
       : exclude(shard, configuration, cluster)
@@ -55,7 +55,7 @@ function leadershipUrgency(
   configuration: ShardConfiguration,
   cluster: ClusterView,
 ): Urgency | undefined {
-  if (needsElection(configuration, cluster)) return 'elect'
+  if (needsElection(shard, configuration, cluster)) return 'elect'
   if (needsExclusion(configuration, cluster)) return 'elect'
   const { leader } = configuration
   if (leader === undefined || cluster.nodes.get(leader.node)?.isPlaceable === true) return undefined

@@ -3,16 +3,16 @@
 //
 // Invariants:
 //   CE1  Only a member of the in-sync set is named; an eligible one only while the set is below its
-//        minimum, when nobody of the set can lead.
+//        minimum. Of those, only one that is fit (`replication/core/fit-leaders.ts`).
 //   CE2  A replica is not named for what it had in sync before its data directory was damaged.
 //   CE3  A set at or above its minimum has no eligible beside it.
 
-import {
-  isBelowMinimum,
-  type NodeId,
-  type ReplicaId,
-  type ShardConfiguration,
+import type {
+  NodeId,
+  ReplicaId,
+  ShardConfiguration,
 } from '../../../replication/core/configuration.ts'
+import { fitLeaders, type Fitness } from '../../../replication/core/fit-leaders.ts'
 import type { ClusterView } from '../view/cluster-view.ts'
 import {
   withLeader,
@@ -27,10 +27,15 @@ import { tieBreak } from '../view/tie-break.ts'
 type Nodes = Pick<ClusterView, 'nodes'>
 
 /** The leader's life has ended, or nobody leads and somebody could. */
-export function needsElection(configuration: ShardConfiguration, cluster: Nodes): boolean {
+export function needsElection(
+  shard: Pick<ShardView, 'ends'>,
+  configuration: ShardConfiguration,
+  cluster: Nodes,
+): boolean {
   const { leader } = configuration
-  if (leader === undefined) return candidates(configuration, cluster).length > 0
-  return !isAlive(leader, cluster)
+  if (leader !== undefined) return !isAlive(leader, cluster)
+  const { kind } = fitness(shard, configuration, cluster)
+  return kind === 'fit' || kind === 'ask'
 }
 
 /**
@@ -48,12 +53,17 @@ export function elect(
   configuration: ShardConfiguration,
   cluster: Nodes,
 ): Decision {
-  const chosen = leastLeading(candidates(configuration, cluster), shard)
+  const found = fitness(shard, configuration, cluster)
+  if (found.kind === 'ask') return { waits: COMPARED, ask: found.nodes }
+  const fit = found.kind === 'fit' ? found.nodes : []
+  const nodes = fit.map((id) => cluster.nodes.get(id)).filter((node) => node !== undefined)
+  const chosen = leastLeading(nodes, shard)
   const { leader } = configuration
   const lost = leader === undefined ? 'nobody led' : `its leader ${leader.node} is gone`
   if (chosen?.live === undefined) {
-    if (leader === undefined) return { waits: 'no replica that has everything is there' }
-    const reason = `${lost}, and no replica that has everything is there`
+    const waits = whyNobody(found)
+    if (leader === undefined) return { waits }
+    const reason = `${lost}, and ${waits}`
     return {
       kind: 'elect',
       shard,
@@ -77,11 +87,13 @@ export function exclude(shard: ShardView, configuration: ShardConfiguration, clu
   const whole = configuration.inSync.filter(isWhole)
   const inSync = whole.length > 0 ? whole : configuration.inSync
   const eligible = configuration.eligible.filter(isWhole)
+  const leader =
+    configuration.leader && isWhole(configuration.leader) ? configuration.leader : undefined
   return {
     kind: 'elect',
     shard,
     reason: 'the data of a replica is damaged: it is not in sync any more',
-    configuration: { ...configuration, inSync, eligible },
+    configuration: { ...configuration, leader, inSync, eligible },
     when: [],
   }
 }
@@ -133,18 +145,34 @@ export function isAlive({ node, incarnation }: ReplicaId, { nodes }: Nodes): boo
   return nodes.get(node)?.live?.record.incarnation === incarnation
 }
 
-/** CE1. */
-function candidates(configuration: ShardConfiguration, cluster: Nodes): readonly NodeView[] {
-  const inSync = presentOf(configuration.inSync, cluster)
-  if (inSync.length > 0 || !isBelowMinimum(configuration)) return inSync
-  return presentOf(configuration.eligible, cluster)
+const COMPARED = 'its replicas have started again, and their logs are being compared'
+
+function whyNobody(found: Fitness): string {
+  if (found.kind !== 'alone') return 'no replica that has everything is there'
+  return (
+    `${found.node} has started again, and no other replica that was in sync is there to compare it with; ` +
+    'start its node, or decommission it if it is gone for good'
+  )
 }
 
-function presentOf(replicas: readonly ReplicaId[], cluster: Nodes): readonly NodeView[] {
-  return replicas
-    .filter((replica) => isPresent(replica, cluster))
-    .map(({ node }) => cluster.nodes.get(node))
-    .filter((node) => node !== undefined)
+/** CE1. */
+function fitness(
+  { ends }: Pick<ShardView, 'ends'>,
+  configuration: ShardConfiguration,
+  cluster: Nodes,
+): Fitness {
+  return fitLeaders(configuration, (replica) => {
+    const node = cluster.nodes.get(replica.node)
+    const incarnation = node?.live?.record.incarnation
+    const end = ends.get(replica.node)
+    return {
+      incarnation,
+      isDamaged: isDamaged(replica, cluster),
+      // Not at once: a node that is being emptied may crash, too.
+      isGivenUp: node?.isAwayLong === true && node.stored?.record.state === 'decommissioned',
+      end: end?.incarnation === incarnation ? end : undefined,
+    }
+  })
 }
 
 /** In this life or a later one over the same, undamaged data. */

@@ -1,3 +1,4 @@
+import type { NodeId } from '../../../replication/core/configuration.ts'
 import type { Condition } from '../../../coordination/coordination.ts'
 import type { ConfigurationDraft } from '../records/configuration-edits.ts'
 import type { MoveRecord } from '../records/move-record.ts'
@@ -46,6 +47,8 @@ export interface Step {
 /** Nothing can be done now, for this reason. */
 export interface Waiting {
   readonly waits: string
+  /** Nodes whose replicas have to say where their logs end. */
+  readonly ask?: readonly NodeId[]
 }
 
 export type Decision = Step | Waiting

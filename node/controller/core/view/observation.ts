@@ -1,6 +1,11 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import type { Condition } from '../../../coordination/coordination.ts'
-import type { NodeId, ShardConfiguration } from '../../../replication/core/configuration.ts'
+import type {
+  NodeId,
+  ReplicaId,
+  ShardConfiguration,
+} from '../../../replication/core/configuration.ts'
+import type { LogEnd } from '../../../replication/core/fit-leaders.ts'
 import type { ShardPath } from '../records/cluster-codec.ts'
 import type { ClusterView, TableReplication } from './cluster-view.ts'
 import type { MoveRecord } from '../records/move-record.ts'
@@ -47,6 +52,14 @@ export type Observation =
       readonly record: MoveRecord | undefined
       readonly revision: number
     }
+  /** Where the log of a replica ended, as its node answered in that life to a question of that round. */
+  | {
+      readonly kind: 'end'
+      readonly path: ShardPath
+      readonly round: number
+      readonly replica: ReplicaId
+      readonly end: LogEnd
+    }
   /** How large a replica is, as the shard's leader says now and then. */
   | { readonly kind: 'size'; readonly path: ShardPath; readonly bytes: number }
 
@@ -70,6 +83,8 @@ export function observe(
       return observeConfiguration(cluster, observation, nowMs)
     case 'move':
       return observeMove(cluster, observation, nowMs)
+    case 'end':
+      return observeEnd(cluster, observation, nowMs)
     case 'size':
       return observeSize(cluster, observation, nowMs)
     default:
@@ -94,7 +109,10 @@ function observeLive(cluster: ClusterView, observed: Of<'live'>, nowMs: number):
   if (revision < node.liveSeen) return
   node.liveSeen = revision
   // Another life begins anew: it has to stay for a while before it is trusted.
-  if (record?.incarnation !== node.live?.record.incarnation) node.sinceMs = nowMs
+  if (record?.incarnation !== node.live?.record.incarnation) {
+    node.sinceMs = nowMs
+    for (const shard of node.replicas) shard.forgetEnds()
+  }
   node.live = record === undefined ? undefined : { record, revision }
   cluster.nodeChanged(node, nowMs)
 }
@@ -121,6 +139,7 @@ function observeConfiguration(
   shard.configurationSeen = revision
   cluster.change(shard, nowMs, () => {
     shard.known = { ...shard.known, configuration }
+    shard.forgetEnds()
   })
   return shard
 }
@@ -138,6 +157,19 @@ function observeMove(
     shard.known = { ...shard.known, move: record, moveRevision }
   })
   return shard
+}
+
+function observeEnd(
+  cluster: ClusterView,
+  { path, round, replica, end }: Of<'end'>,
+  nowMs: number,
+): undefined {
+  const shard = cluster.shards.get(path)
+  if (shard?.endsRound !== round) return
+  const { node, incarnation } = replica
+  cluster.change(shard, nowMs, () => {
+    shard.ends.set(node, { incarnation, ...end })
+  })
 }
 
 function observeSize(cluster: ClusterView, { path, bytes }: Of<'size'>, nowMs: number): undefined {

@@ -4,9 +4,15 @@ import type {
   ReplicaId,
   ShardConfiguration,
 } from '../../../replication/core/configuration.ts'
+import type { LogEnd } from '../../../replication/core/fit-leaders.ts'
 import type { ShardPath } from '../records/cluster-codec.ts'
 import type { MoveRecord } from '../records/move-record.ts'
 import { seedOf } from './tie-break.ts'
+
+/** Where the log of a replica ended, as its node said in this life. */
+export interface ReplicaEnd extends LogEnd {
+  readonly incarnation: number
+}
 
 /** A shard's two keys at one moment. */
 export interface ShardRecords {
@@ -43,6 +49,12 @@ export class ShardView {
   bytes: number | undefined
   /** No change is planned before. */
   pausedUntilMs = 0
+  /**
+   * Where the logs of replicas ended when they were asked, with the life in which that was. All were asked since the
+   * configuration or the life of a replica's node changed last (FL2): `endsRound` grows with each such change.
+   */
+  readonly ends = new Map<NodeId, ReplicaEnd>()
+  endsRound = 0
   /** Why nothing can be done for it now although something should be. */
   waits: string | undefined
 
@@ -63,6 +75,11 @@ export class ShardView {
   /** The move that counts for the limits. One whose end has no outcome yet may still be there. */
   get countedMove(): MoveRecord | undefined {
     return this.planned?.move ?? this.known.move
+  }
+
+  forgetEnds(): void {
+    this.ends.clear()
+    this.endsRound += 1
   }
 
   get isForgotten(): boolean {

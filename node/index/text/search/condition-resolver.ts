@@ -3,8 +3,6 @@ import type { Query } from '../../../query/query-tree.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
-import { withExactNumbers } from '../mapping/exact-numbers.ts'
-import type { ResolutionRules } from '../mapping/query-context.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import { expandPhrases, hasFuzzyPhrase } from './expand-phrases.ts'
@@ -21,13 +19,11 @@ export class ConditionResolver {
   readonly warnings = new Set<string>()
   readonly #index: SearchSnapshot
   readonly #mapping: FieldMapping
-  readonly #rules: ResolutionRules | undefined
   #hasExpanded = false
 
-  constructor(index: SearchSnapshot, mapping: FieldMapping, rules?: ResolutionRules) {
+  constructor(index: SearchSnapshot, mapping: FieldMapping) {
     this.#index = index
     this.#mapping = mapping
-    this.#rules = rules
   }
 
   /** Whether the terms of the snapshot have become a part of the conditions. */
@@ -46,9 +42,9 @@ export class ConditionResolver {
   /** The engine's query; without a query it matches every document. */
   *resolve(query: Query | undefined): Sliced<EngineQuery> {
     if (query === undefined) return EVERYTHING
-    const resolved = yield* resolveQuery(query, this.#mapping, this.#rules)
+    const resolved = yield* resolveQuery(query, this.#mapping)
     for (const warning of resolved.warnings) this.warnings.add(warning)
-    const found = withExactNumbers(resolved.query, (name) => this.#index.hasField(name))
+    const { query: found } = resolved
     if (!hasFuzzyPhrase(found)) return found
     this.#hasExpanded = true
     return yield* expandPhrases(found, this.#index)

@@ -10,6 +10,20 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     faults: ['crash_all', 'slow_disk'],
     seed: 2,
   },
+  'a leader that is named although its disk went back': {
+    file: 'replication/core/fit-leaders.ts',
+    text: 'return incarnation === replica.incarnation && !isDamaged',
+    instead: 'return incarnation !== undefined && !isDamaged',
+    faults: ['disk_back', 'crash'],
+    operations: { write: 3, read: 3, add: 1 },
+  },
+  'a leader that is named without a comparison after all have started again': {
+    file: 'replication/core/fit-leaders.ts',
+    text: 'return fit(known.filter(isLast))',
+    instead: 'return fit(known.filter((replica) => isLast(replica) || known.length > 0))',
+    faults: ['disk_back_all'],
+    operations: { write: 3, read: 3, add: 1 },
+  },
   'a leader that commits without its followers': {
     file: 'replication/core/leader.ts',
     text: 'reached = Math.min(reached, matched)',

@@ -48,6 +48,10 @@ export const CLUSTER_FAULTS = [
   'flipped_bit',
   /** A data directory is lost; a new node comes in its place. */
   'lost_directory',
+  /** A disk becomes what it was some time before, and its process starts again. */
+  'disk_back',
+  /** So it is with one disk, and all processes start again. */
+  'disk_back_all',
   /** An operator has a leadership moved, or a node emptied and used again. */
   'operator',
 ] as const
@@ -222,6 +226,17 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
   },
   lost_directory: ({ node, replace, mayLose }) => {
     if (mayLose()) replace(node)
+  },
+  disk_back: ({ dice, node, startLater, mayLose }) => {
+    if (!mayLose()) return
+    node.goBack(dice)
+    startLater(node, dice.between(50, 6000))
+  },
+  disk_back_all: ({ dice, nodes, node, startLater, mayLose }) => {
+    if (!mayLose()) return
+    for (const one of nodes) one.kill()
+    node.goBack(dice)
+    for (const one of nodes) startLater(one, dice.between(50, 4000))
   },
   operator: ({ time, dice, node, nodes }) => {
     const control = dice.pick(nodes)?.life?.control

@@ -40,6 +40,8 @@ const START_MS = 60_000
 /** From the healing to rest: a lease, an election, a lag limit, and twice the silence of a transaction. */
 const REST_MAX_MS = 60_000
 const WATCH_MS = 50
+/** How often states of disks are kept, where one is to go back. */
+const REMEMBER_MS = 300
 /** More than leaderships move for one shard at the end. */
 const END_ATTEMPTS = 5
 
@@ -131,6 +133,9 @@ class ClusterSimulation {
     await this.#open()
     this.#repeat(WATCH_MS, () => this.#look())
     const { clients, faults, troubleMs } = this.#plan
+    if (faults.some(({ kind }) => kind.startsWith('disk_back'))) {
+      this.#repeat(REMEMBER_MS, () => this.#remember())
+    }
     for (const planned of clients) void this.#useCluster(planned, time.nowMs)
     for (const planned of faults) time.after(planned.atMs, () => this.#doHarm(planned))
     await this.#pass(troubleMs)
@@ -268,6 +273,10 @@ class ClusterSimulation {
     this.#nodes.splice(this.#nodes.indexOf(lost), 1)
     const fresh = this.#addNode()
     this.#time.after(this.#time.between(50, 3000), () => fresh.start())
+  }
+
+  #remember(): void {
+    if (this.#isTroubled) for (const node of this.#nodes) node.remember()
   }
 
   #look(): void {

@@ -14,6 +14,7 @@ import {
 } from '../../../../node/clock/hybrid-clock.ts'
 import { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
 import { joinCluster, type Membership } from '../../../../node/cluster/membership.ts'
+import { followSeenLives } from '../../../../node/cluster/registrar.ts'
 import { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
 import { ClusterAdmin } from '../../../../node/controller/shell/cluster-admin.ts'
 import { Controller } from '../../../../node/controller/shell/controller.ts'
@@ -21,6 +22,7 @@ import {
   controllerHandlers,
   controllerPeers,
 } from '../../../../node/controller/shell/controller-calls.ts'
+import { askEndsBy } from '../../../../node/controller/shell/replica-ends.ts'
 import { CONTROLLER_CATALOG } from '../../../../node/coordinator/cluster/controller-catalog.ts'
 import { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
 import { LoopbackLink } from '../../../../node/coordinator/cluster/loopback-link.ts'
@@ -31,9 +33,10 @@ import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/o
 import { PEER_LIMITS, type PeerLimits } from '../../../../node/peer/peer-limits.ts'
 import type { PeerHandler } from '../../../../node/peer/peer.ts'
 import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
-import { FaultyDisk } from '../../fakes/faulty-disk.ts'
+import { FaultyDisk, type DiskState } from '../../fakes/faulty-disk.ts'
 import { openTestJournal } from '../../worlds/test-journal.ts'
 import { SIMULATION_SETTINGS } from '../controller/controller-simulation.ts'
+import type { Dice } from '../dice.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import { NodeClock } from './node-clock.ts'
 import { NodeTransport } from './node-transport.ts'
@@ -69,6 +72,16 @@ export interface NodeSurroundings {
   readonly log?: Log | undefined
 }
 
+/** Earlier states of a disk that are kept. */
+const STATES_MAX = 12
+
+/** All that survives a process, at one moment. */
+interface NodeState {
+  readonly disk: DiskState
+  readonly identity: string | undefined
+  readonly bound: Timestamp
+}
+
 /** The handlers of a node, which are known one after the other. */
 export class LateHandlers extends Map<number, PeerHandler> {
   isComplete = false
@@ -98,6 +111,7 @@ export class SimulatedNode {
   readonly #in: NodeSurroundings
   #identity: string | undefined
   #bound: Timestamp = TIMESTAMP_ZERO
+  readonly #states: NodeState[] = []
   life: NodeLife | undefined
   /** How wrong the clock of each life is at its start. */
   clockRate = 1
@@ -153,6 +167,22 @@ export class SimulatedNode {
     life.transport.end()
     life.over.resolve()
     this.disk.restart()
+  }
+
+  /** Keeps what the disk would have after a power failure now. */
+  remember(): void {
+    this.#states.push({ disk: this.disk.state(), identity: this.#identity, bound: this.#bound })
+    if (this.#states.length > STATES_MAX) this.#states.shift()
+  }
+
+  /** The process ends, and the whole disk becomes what it was at an earlier moment. */
+  goBack(dice: Dice): void {
+    this.kill()
+    const state = dice.pick(this.#states)
+    if (state === undefined) return
+    this.disk.goBack(state.disk)
+    this.#identity = state.identity
+    this.#bound = state.bound
   }
 
   /** Ends in order: leaderships are given away first. */
@@ -246,7 +276,15 @@ export class SimulatedNode {
       onFault: (error) => this.failures.push(stackOf(error)),
     })
     lifecycle.onClose(() => peers.close())
+    const places = new KnownPlaces({
+      self: this.id,
+      map,
+      host: () => must(life.host, 'the host of replicas'),
+      peers,
+      loopback: new LoopbackLink(this.id, () => handlers, clock),
+    })
     const controller = new Controller({
+      askEnds: askEndsBy((id) => places.linkTo(id)),
       coordination,
       catalog: CONTROLLER_CATALOG,
       node: this.id,
@@ -270,13 +308,7 @@ export class SimulatedNode {
       newOperation: () => bitsOf(random),
     })
     life.control = control
-    const places = new KnownPlaces({
-      self: this.id,
-      map,
-      host: () => must(life.host, 'the host of replicas'),
-      peers,
-      loopback: new LoopbackLink(this.id, () => handlers, clock),
-    })
+    await followSeenLives(coordination, identity)
     const self = { node: this.id, incarnation: identity.incarnation }
     const parts = { journal, hybridClock, clock, log, coordination, stores: this.disk }
     const made = { ...parts, version: '0', nodeId: this.id, randomBits: () => bitsOf(random) }

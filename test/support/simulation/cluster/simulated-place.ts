@@ -26,6 +26,8 @@ import type { ReplicaId } from '../../../../node/replication/core/configuration.
 import type { TableSettings } from '../../../../node/shard/command/table-settings.ts'
 import { RemoteShard } from '../../../../node/shard/remote/remote-shard.ts'
 import { serveShards } from '../../../../node/shard/remote/serve-shards.ts'
+import { logEndHandlers } from '../../../../node/controller/shell/replica-ends.ts'
+import { parseShardId } from '../../../../node/shard/shard-id.ts'
 import type { LateHandlers, NodeLife } from './simulated-node.ts'
 
 const REBUILD_POLL_MS = 500
@@ -93,6 +95,9 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     ...replicas,
     ...lags.handlers(),
     ...news.handlers(),
+    ...logEndHandlers(self.incarnation, (name) =>
+      host.endOf(parseShardId(name.slice(name.indexOf('/') + 1))),
+    ),
   ]) {
     handlers.set(operation, handler)
   }

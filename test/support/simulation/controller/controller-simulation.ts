@@ -45,6 +45,10 @@ const FAULTS = [
   'crash',
   /** A node starts again. */
   'restart',
+  /** A node starts again, and its disk is what it was some time before. */
+  'disk_back',
+  /** All nodes start again, and so it is with one of them. */
+  'disk_back_all',
   /** A node starts again over a damaged directory. */
   'damage',
   /** A node shuts down in order. */
@@ -197,6 +201,14 @@ class SimulatedCluster {
     crash: () => this.#crash(),
     restart: () => this.#restart(false),
     damage: () => this.#restart(true),
+    disk_back: () => this.#restartBack(),
+    disk_back_all: () => {
+      this.#restartBack()
+      for (const node of this.#nodes.all.values()) {
+        if (node.isRunning) this.#nodes.stop(node, false)
+        if (!node.isDestroyed) this.#nodes.start(node)
+      }
+    },
     leave: () => this.#leave(),
     zone: () => this.#loseZone(),
     cut_off: () => this.#cutOff(),
@@ -245,6 +257,19 @@ class SimulatedCluster {
     this.#nodes.start(node)
   }
 
+  /** One disk at a time goes back: see `fit-leaders.ts`. */
+  #restartBack(): void {
+    const node = this.#nodes.pick(this.#random, () => true)
+    if (node === undefined || !this.#shards.survivesWithout(node)) return
+    if (this.#shards.mayBeGivenUpBeside(node)) return
+    if (node.isRunning) this.#nodes.stop(node, false)
+    for (const [path, last] of node.logs) {
+      node.logs.set(path, Math.max(0, last - Math.floor(5 * this.#random())))
+    }
+    node.backSince = node.incarnation + 1
+    this.#nodes.start(node)
+  }
+
   /** First it says so, and the next time it goes. */
   #leave(): void {
     const leaving = this.#nodes.pick(this.#random, (node) => node.isRunning && node.isLeaving)
@@ -284,6 +309,8 @@ class SimulatedCluster {
       ({ state, isDestroyed }) => state === 'serving' && !isDestroyed,
     )
     if (wish !== 'undrain' && serving.length < 3) return
+    // Of a node that is away this says that its disk is gone for good.
+    if (wish === 'decommission' && !this.#shards.survivesWithout(node)) return
     const state = { drain: 'draining', undrain: 'serving', decommission: 'decommissioned' } as const
     this.#nodes.setState(node, state[wish])
   }
@@ -333,6 +360,7 @@ class SimulatedCluster {
     this.#named += 1
     const world = {
       store: this.#store,
+      nodes: this.#nodes,
       checker: this.#checker,
       random: this.#random,
       settings: SIMULATION_SETTINGS,
@@ -352,6 +380,12 @@ class SimulatedCluster {
       const isGone = this.#random() < 0.2 && this.#shards.survivesWithout(node)
       if (!node.isRunning && isGone) this.#nodes.destroy(node)
       else if (!node.isRunning) this.#nodes.start(node)
+    }
+    // Nobody else can say that a disk, which may be the only one that has everything, never comes back.
+    for (const node of this.#nodes.all.values()) {
+      if (node.isDestroyed && this.#shards.countsOn(node)) {
+        this.#nodes.setState(node, 'decommissioned')
+      }
     }
   }
 }

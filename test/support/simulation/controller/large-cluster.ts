@@ -63,6 +63,7 @@ export class LargeCluster {
     }
     this.#controller = new SimulatedController('c', make, {
       store: this.#store,
+      nodes: this.#nodes,
       checker: this.#checker,
       random: this.#random,
       settings: CONTROLLER_SETTINGS,

@@ -1,5 +1,5 @@
 import type { PlannedChange } from '../../../../node/controller/core/planned-change.ts'
-import type { ControllerCore } from '../../../../node/controller/core/controller-core.ts'
+import type { AskedEnd, ControllerCore } from '../../../../node/controller/core/controller-core.ts'
 import {
   CONFIGURATION_PREFIX,
   CONTROLLER_KEY,
@@ -16,6 +16,7 @@ import { must } from '../../../../lib/assert.ts'
 import type { Observation } from '../../../../node/controller/core/view/observation.ts'
 import type { Random } from '../../../../lib/random.ts'
 import { storedConfiguration, type ControllerChecker } from './controller-checker.ts'
+import type { SimulatedNodes } from './simulated-nodes.ts'
 import type { SimulatedStore, StoreEvent } from './simulated-store.ts'
 
 export const CATALOG_PREFIX = '/table-shards/'
@@ -45,6 +46,7 @@ export class SimulatedController {
   readonly core: ControllerCore
   readonly #revision: number
   readonly #store: SimulatedStore
+  readonly #nodes: SimulatedNodes
   readonly #checker: ControllerChecker
   readonly #random: Random
   readonly #flights: Flight[] = []
@@ -56,12 +58,14 @@ export class SimulatedController {
     make: MakeController,
     world: {
       readonly store: SimulatedStore
+      readonly nodes: SimulatedNodes
       readonly checker: ControllerChecker
       readonly random: Random
       readonly settings: ControllerSettings
     },
   ) {
-    const { store, checker, random, settings } = world
+    const { store, nodes, checker, random, settings } = world
+    this.#nodes = nodes
     store.put(CONTROLLER_KEY, Buffer.from(name))
     this.#revision = store.revision
     this.#store = store
@@ -97,6 +101,19 @@ export class SimulatedController {
       this.planned += 1
       this.#checker.attempted(this.#revision, nowMs)
       this.#flights.push({ change, atMs: nowMs + commitDelayMs * this.#random() })
+    }
+    for (const [node, asked] of this.core.takeAsks()) this.#askEnds(node, asked)
+  }
+
+  /** All entries of this simulation are of one epoch. */
+  #askEnds(id: string, asked: readonly AskedEnd[]): void {
+    const node = this.#nodes.all.get(id)
+    if (node?.isRunning !== true) return
+    const { incarnation } = node
+    for (const { path, round } of asked) {
+      const end = { epoch: 1, sequence: node.logs.get(path) ?? 0 }
+      const replica = { node: id, incarnation }
+      this.core.observe({ kind: 'end', path, round, replica, end }, this.#store.nowMs)
     }
   }
 

@@ -23,6 +23,8 @@ export interface SimulatedNode {
   /** Its data directory is gone for good. */
   isDestroyed: boolean
   wholeSince: number
+  /** The first life after its disk went back: what it had in sync before may be gone, and nothing says so. */
+  backSince: number
   leaseUntilMs: number
   /** The life that its registration names. */
   registered: number
@@ -52,6 +54,7 @@ export class SimulatedNodes {
       isLeaving: false,
       isDestroyed: false,
       wholeSince: 1,
+      backSince: 0,
       leaseUntilMs: 0,
       registered: 0,
       logs: new Map(),

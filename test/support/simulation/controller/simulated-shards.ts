@@ -17,6 +17,7 @@ import {
   type ReplicaId,
   type ShardConfiguration,
 } from '../../../../node/replication/core/configuration.ts'
+import { holdersOf } from '../../../../node/replication/core/fit-leaders.ts'
 import { BrokenInvariant } from '../replication-checker.ts'
 import type { SimulatedNode, SimulatedNodes } from './simulated-nodes.ts'
 import type { SimulatedStore } from './simulated-store.ts'
@@ -100,15 +101,41 @@ export class SimulatedShards {
 
   /** Whether another replica, on another disk, has everything and may lead. */
   survivesWithout(node: SimulatedNode): boolean {
+    if (this.#isAnyBack()) return false
     for (const path of node.logs.keys()) {
       const shard = this.all.get(path)
       if (shard?.configuration === undefined) continue
-      const { inSync, eligible } = shard.configuration
-      const holders = [...inSync, ...(isBelowMinimum(shard.configuration) ? eligible : [])]
-      const others = holders.filter((replica) => replica.node !== node.id)
+      const others = holdersOf(shard.configuration).filter((replica) => replica.node !== node.id)
       if (!others.some((replica) => this.#isWhole(shard, replica))) return false
     }
     return true
+  }
+
+  /** Whether one that has what this node has was decommissioned: when it is away for long, nobody waits for it. */
+  mayBeGivenUpBeside({ id }: SimulatedNode): boolean {
+    return this.all.values().some(({ configuration }) => {
+      const holders = configuration === undefined ? [] : holdersOf(configuration)
+      if (holders.every(({ node }) => node !== id)) return false
+      return holders.some(({ node }) => this.#nodes.all.get(node)?.state === 'decommissioned')
+    })
+  }
+
+  /** Whether a set names the node as one that has everything. */
+  countsOn({ id }: SimulatedNode): boolean {
+    return this.all.values().some(({ configuration }) => {
+      if (configuration === undefined) return false
+      return holdersOf(configuration).some(({ node }) => node === id)
+    })
+  }
+
+  /** Whether a set counts on a disk that went back since. */
+  #isAnyBack(): boolean {
+    return this.all.values().some(({ configuration }) => {
+      if (configuration === undefined) return false
+      return holdersOf(configuration).some(({ node, incarnation }) => {
+        return incarnation < (this.#nodes.all.get(node)?.backSince ?? 0)
+      })
+    })
   }
 
   #isSteady({ inSync, replicas }: ShardConfiguration): boolean {

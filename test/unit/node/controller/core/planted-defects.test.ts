@@ -34,10 +34,22 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'an election of a replica that is not in sync': {
     file: 'decisions/elections.ts',
-    text: 'const inSync = presentOf(configuration.inSync, cluster)',
-    instead:
-      'const inSync = presentOf(configuration.replicas.map((node) => ({ node, incarnation: 1 })), cluster)',
+    text: "const fit = found.kind === 'fit' ? found.nodes : []",
+    instead: "const fit = found.kind === 'fit' ? found.nodes : configuration.replicas",
     faults: ['crash', 'restart', 'slow', 'join', 'drain'],
+  },
+  'an election that takes every answer for one of this life': {
+    file: 'decisions/elections.ts',
+    text: 'end: end?.incarnation === incarnation ? end : undefined,',
+    instead: 'end,',
+    faults: ['crash', 'restart', 'disk_back', 'disk_back_all'],
+  },
+  'an election that knows no lives': {
+    file: 'decisions/elections.ts',
+    text: '      incarnation,\n      isDamaged',
+    instead:
+      '      incarnation: incarnation === undefined ? undefined : replica.incarnation,\n      isDamaged',
+    faults: ['crash', 'restart', 'disk_back'],
   },
   'an election of an eligible replica while the set is large enough': {
     file: 'decisions/elections.ts',

@@ -36,13 +36,15 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     file: 'leader.ts',
     text: '    if (this.isBelowMinimum) return\n    let reached',
     instead: '    let reached',
-    faults: ['crash', 'partition'],
+    faults: ['crash', 'partition', 'lease_errors'],
+    faultMs: 700,
   },
   'a follower that acknowledges before its disk has it': {
     file: 'follower.ts',
     text: 'const durable = Math.min(this.#with.durable, this.#matched)',
     instead: 'const durable = this.#matched',
-    faults: ['restart_all', 'slow_disk'],
+    faults: ['slow_disk', 'slow_disk', 'slow_disk', 'disk_back_restart_all'],
+    faultMs: 60,
   },
   'a follower that appends behind a gap of knowledge': {
     file: 'follower.ts',
@@ -86,7 +88,7 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'reads before the first entry of the epoch is committed': {
     file: 'leader.ts',
-    text: 'if (!this.#isServing) return this.#with.emit(',
+    text: 'if (!this.isServing) return this.#with.emit(',
     instead: 'if (this.#first === undefined) return this.#with.emit(',
     faults: ['crash', 'hand_over', 'bad_network', 'slow_disk'],
   },
@@ -113,6 +115,31 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     text: ' && log.has(last)',
     instead: '',
     faults: ['hand_over', 'bad_network'],
+  },
+  'a leader that is named for a life after the one in sync': {
+    file: 'fit-leaders.ts',
+    text: 'return incarnation === replica.incarnation && !isDamaged',
+    instead: 'return incarnation !== undefined && !isDamaged',
+    faults: ['disk_back'],
+  },
+  'a leader that is named although another log ends later': {
+    file: 'fit-leaders.ts',
+    text: 'return fit(known.filter(isLast))',
+    instead: 'return fit(known.filter((replica) => isLast(replica) || known.length > 0))',
+    faults: ['disk_back_restart_all'],
+  },
+  'a leader that is named by the number of its entries': {
+    file: 'fit-leaders.ts',
+    text: 'return one.epoch - other.epoch || one.sequence',
+    instead: 'return one.sequence',
+    faults: ['disk_back_restart_all', 'hand_over', 'partition', 'slow_disk'],
+    faultMs: 300,
+  },
+  'a leader that is named when nobody is there to compare it with': {
+    file: 'fit-leaders.ts',
+    text: "if (present.length === 1) return { kind: 'alone', node: first.node }",
+    instead: 'if (present.length === 1) return fit([first])',
+    faults: ['disk_back_restart_all', 'crash'],
   },
   'a change that is asked for once': {
     file: 'leader.ts',

@@ -39,6 +39,7 @@ function newCore(node: string, entries: readonly EntryInfo[] = []): ReplicaCore 
     committed: 0,
   })
   core.step({ kind: 'ticked' }, 0)
+  if (node !== 'a') core.step({ kind: 'configured', configuration: TWO }, 0)
   return core
 }
 
@@ -342,7 +343,66 @@ describe('ReplicaCore', () => {
     expect(effects.at(-1)).to.have.nested.include({ 'order.committed': 1, 'order.isNews': true })
   })
 
-  it('halts instead of truncating a committed entry', () => {
+  it('follows nobody before the control plane has told it which epoch there is', () => {
+    const start = { log: new LogIndex(START), promised: 1, committed: 0 }
+    const self = { node: 'b', incarnation: 2 }
+    const core = new ReplicaCore({ self, timing: REPLICATION_TIMING, ...start })
+    const from = { node: 'a', incarnation: 1 }
+    const message = { kind: 'ping', epoch: 1, round: 1 } as const
+
+    expect(core.step({ kind: 'received', from, message }, AWAKE_MS)).to.deep.equal([])
+
+    const configuration = { ...TWO, revision: 7, epoch: 4 }
+    core.step({ kind: 'configured', configuration }, AWAKE_MS)
+    const told = core.step({ kind: 'received', from, message }, AWAKE_MS)
+    const stale = { kind: 'stale', epoch: 4 }
+    expect(told).to.deep.equal([{ kind: 'send', to: 'a', message: stale }])
+  })
+
+  it('abdicates when another replica has a committed entry that it lacks', () => {
+    const core = newLeader()
+    acknowledge(core, 1)
+    const from = { node: 'b', incarnation: 1 }
+    const held = { sequence: 3, epoch: 1, crc: 7 }
+    const message = { kind: 'refused', epoch: 1, held, isCommitted: true } as const
+
+    const effects = core.step({ kind: 'received', from, message }, AWAKE_MS)
+
+    expect(kindsOf(effects)).to.deep.equal(['contradicted', 'change'])
+    expect(effects[1]).to.have.nested.include({ 'change.kind': 'abdicate' })
+    expect(core.admission).to.equal('starting')
+    core.step({ kind: 'proposed', entries: [entry(2)] }, AWAKE_MS)
+    core.step({ kind: 'durable', position: entry(2) }, AWAKE_MS)
+    expect(kindsOf(acknowledge(core, 2))).to.not.include('commit')
+    const read = core.step({ kind: 'read_asked', token: 1, isHeard: false }, AWAKE_MS)
+    expect(kindsOf(read)).to.deep.equal(['refuse_read'])
+  })
+
+  it('leads on when the entry that another one holds is its own, or may be no part of the log', () => {
+    const core = newLeader()
+    acknowledge(core, 1)
+    const from = { node: 'b', incarnation: 1 }
+    const own = { kind: 'refused', epoch: 1, held: entry(1), isCommitted: true } as const
+    const other = { ...own, held: { sequence: 2, epoch: 1, crc: 7 }, isCommitted: false }
+
+    for (const message of [own, other]) {
+      expect(core.step({ kind: 'received', from, message }, AWAKE_MS)).to.deep.equal([])
+    }
+    expect(core.admission).to.equal('open')
+  })
+
+  it('takes an abdicated leader out of the set, unless nobody else is in it', () => {
+    const change = { operation: 'o', epoch: 1, revision: 1, kind: 'abdicate' } as const
+    const replica = { node: 'a', incarnation: 1 }
+    const alone = { ...TWO, inSync: [replica] }
+
+    const after = changedConfiguration(TWO, { ...change, replica })
+    expect(after).to.deep.include({ leader: undefined, inSync: TWO.inSync.slice(1), eligible: [] })
+    const kept = changedConfiguration(alone, { ...change, replica })
+    expect(kept).to.deep.include({ leader: undefined, inSync: [replica], eligible: [] })
+  })
+
+  it('refuses its leader instead of truncating a committed entry, and keeps what it has', () => {
     const core = newCore('b', [entry(1), entry(2)])
     const from = { node: 'a', incarnation: 1 }
     const sent = { previous: START, sentMs: 5, logEnd: 2, closed: undefined }
@@ -356,8 +416,11 @@ describe('ReplicaCore', () => {
 
     const effects = core.step({ kind: 'received', from, message: other }, AWAKE_MS)
 
-    expect(kindsOf(effects)).to.deep.equal(['halt'])
-    expect(core.haltReason).to.match(/entry|entries/)
+    const held = { sequence: 2, epoch: 1, crc: entry(2).crc }
+    const message = { kind: 'refused', epoch: 2, held, isCommitted: true }
+    expect(effects.at(-1)).to.deep.equal({ kind: 'send', to: 'a', message })
+    expect(kindsOf(effects)).to.deep.equal(['refuse', 'send'])
+    expect(core.last.crc).to.equal(held.crc)
   })
 
   it('stops leading, and releases its followers, when it hears of a newer epoch', () => {

@@ -26,6 +26,7 @@ const APPEND = {
 const MESSAGES = {
   appended: { kind: 'appended', epoch: 3, durable: 6, sentMs: 1234.5, logEnd: 6 },
   mismatch: { kind: 'mismatch', epoch: 3, hint: PREVIOUS },
+  refused: { kind: 'refused', epoch: 3, held: PREVIOUS, isCommitted: true },
   stale: { kind: 'stale', epoch: 4 },
   release: { kind: 'release', epoch: 3 },
   ping: { kind: 'ping', epoch: 3, round: 9 },
