@@ -3,6 +3,7 @@
 import express, { type Express, type Request, type Response } from 'express'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
+import { parsedBytesOf } from '../lib/http/json-memory.ts'
 import { bodyMissing, readBody } from '../lib/http/request-body.ts'
 import { runInTurn, SliceClock } from '../lib/sliced.ts'
 import type { Check, Unchecked } from './checks.ts'
@@ -144,7 +145,7 @@ export function buildPerform<Context>(options: DoorOptions<Context>): Perform<Co
 async function parseBody(exchange: OperationExchange, clock: Clock): Promise<void> {
   const { body, memory, signal } = exchange
   if (body.length === 0) return
-  // While it is parsed, a body is there twice; what its texts become stays charged.
-  memory.add(body.length)
+  const measured = runInTurn(parsedBytesOf(body), { clock, signal })
+  memory.add(measured instanceof Promise ? await measured : measured)
   exchange.json = await runInTurn(parseJsonInSteps(body), { clock, signal })
 }

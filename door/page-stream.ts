@@ -12,6 +12,7 @@
 
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { HeldPart } from '../lib/http/request-memory.ts'
 import { headersOfAll } from '../lib/http/reply.ts'
 import type { Sending, StreamedReply } from './replies.ts'
 
@@ -59,12 +60,12 @@ async function sendPages(
   }
 }
 
-/** The bytes that wait for the client are charged to the request. */
+/** The bytes that wait for the client are charged to the request, before the socket has them. */
 async function sendPage(page: Buffer, { response, signal, memory }: Sending): Promise<void> {
+  using held = new HeldPart(memory)
+  held.set(page.length)
   if (response.write(page)) return
-  memory.add(page.length)
   await once(response, 'drain', { signal })
-  memory.release(page.length)
 }
 
 /**

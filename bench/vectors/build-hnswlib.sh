@@ -12,7 +12,7 @@ npm install --prefix "$peers" --no-save --ignore-scripts --no-audit --no-fund "h
 package=$peers/node_modules/hnswlib-node
 api=$(node -p "require('node:path').dirname(require.resolve('node-addon-api', { paths: ['$PWD/$package'] }))")
 headers=
-for candidate in node_modules/node/node_modules/node-*/include/node node_modules/node-*/include/node /usr/include/node; do
+for candidate in node_modules/node-*/include/node /usr/include/node; do
   if [[ -z $headers && -e $candidate/node_api.h ]]; then headers=$candidate; fi
 done
 [[ -n $headers ]] || { echo "the headers of Node are missing" >&2; exit 1; }

@@ -69,8 +69,7 @@ class Arrival implements Upload {
   /** Has no effect if the body was given up before. */
   finish(): Promise<Buffer> | Buffer {
     this.#end()
-    const whole = this.#bytes.whole()
-    return whole ?? this.#joined()
+    return joinBody(this.#bytes, this.#with.memory)
   }
 
   giveUp(reason: unknown): void {
@@ -96,21 +95,27 @@ class Arrival implements Upload {
     this.#pace.note(bytes, nowMs)
   }
 
-  /** While it is put together, a body is there twice. */
-  async #joined(): Promise<Buffer> {
-    const { memory } = this.#with
-    const { length } = this.#bytes
-    memory?.add(length)
-    const joined = await runSliced(this.#bytes.join(), { clock: systemClock })
-    this.#bytes.clear()
-    memory?.release(length)
-    return joined
-  }
-
   #end(): void {
     this.#isOver = true
     this.#with.memory?.budget.forget(this)
   }
+}
+
+/** All that was collected. While it is put together, a body is there twice. */
+export function joinBody(
+  bytes: ByteCollector,
+  memory: HeldMemory | undefined,
+): Buffer | Promise<Buffer> {
+  return bytes.whole() ?? joined(bytes, memory)
+}
+
+async function joined(bytes: ByteCollector, memory: HeldMemory | undefined): Promise<Buffer> {
+  const { length } = bytes
+  memory?.add(length)
+  const whole = await runSliced(bytes.join(), { clock: systemClock })
+  bytes.clear()
+  memory?.release(length)
+  return whole
 }
 
 export function tooLarge(bytesMax: number): ServiceError {

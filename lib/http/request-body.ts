@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib'
 import { systemClock } from '../clock.ts'
 import { ServiceError } from '../errors.ts'
 import { runSliced, type Sliced } from '../sliced.ts'
-import { receive, tooLarge } from './body-arrival.ts'
+import { joinBody, receive, tooLarge } from './body-arrival.ts'
 import { ByteCollector } from './byte-collector.ts'
 import type { HeldMemory } from './request-memory.ts'
 
@@ -24,6 +24,7 @@ const INFLATED_CHUNK_BYTES = 128 * 1024
 /** Checked in a step: less than a millisecond, whatever the characters. */
 const CHECKED_BYTES = 1024 * 1024
 const CONTINUATION_BYTES_MAX = 3
+const GZIP_LENGTH_BYTES = 4
 
 type Encoding = 'identity' | 'gzip'
 
@@ -121,7 +122,7 @@ async function inflate(
 ): Promise<Buffer> {
   if (received.length === 0) return received
   const gunzip = createGunzip({ chunkSize: INFLATED_CHUNK_BYTES })
-  const bytes = new ByteCollector(0)
+  const bytes = new ByteCollector(Math.min(inflatedBytesOf(received), bytesMax))
   try {
     gunzip.end(received)
     for await (const chunk of gunzip) {
@@ -136,7 +137,14 @@ async function inflate(
     gunzip.destroy()
     memory?.release(received.length)
   }
-  return bytes.whole() ?? runSliced(bytes.join(), { clock: systemClock })
+  return joinBody(bytes, memory)
+}
+
+/** What gzip says of the length of its last member (RFC 1952, section 2.3.1): a hint, which a client may have made up. */
+function inflatedBytesOf(received: Buffer): number {
+  return received.length < GZIP_LENGTH_BYTES
+    ? 0
+    : received.readUInt32LE(received.length - GZIP_LENGTH_BYTES)
 }
 
 /** For operations that cannot do without a body. */

@@ -114,6 +114,19 @@ export class HeldMemory implements Disposable {
     this.#bytes += bytes
   }
 
+  /**
+   * As `add`, for work that ends when it is refused: then nothing is held any more, at once. Computations that share a
+   * turn of the event loop would all be refused otherwise, before the first of them has been answered.
+   */
+  addOrEnd(bytes: number): void {
+    try {
+      this.add(bytes)
+    } catch (error) {
+      this[Symbol.dispose]()
+      throw error
+    }
+  }
+
   release(bytes: number): void {
     const given = Math.min(bytes, this.#bytes)
     this.#bytes -= given
@@ -123,6 +136,34 @@ export class HeldMemory implements Disposable {
   [Symbol.dispose](): void {
     this.release(this.#bytes)
     this.#isClosed = true
+  }
+}
+
+/**
+ * What one part of the work for a request holds now, such as the rows that a scan has read and not sent. It is a part of
+ * the request's holding, and charges nobody when there is none.
+ */
+export class HeldPart implements Disposable {
+  readonly #memory: HeldMemory | undefined
+  #bytes = 0
+
+  constructor(memory: HeldMemory | undefined) {
+    this.#memory = memory
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Throws OVERLOADED as `HeldMemory.add` does; the part is then as large as before. */
+  set(bytes: number): void {
+    if (bytes > this.#bytes) this.#memory?.add(bytes - this.#bytes)
+    else this.#memory?.release(this.#bytes - bytes)
+    this.#bytes = bytes
+  }
+
+  [Symbol.dispose](): void {
+    this.set(0)
   }
 }
 

@@ -9,6 +9,7 @@ import type { DocsPage } from '../../door/docs-page.ts'
 import type { Handler as DoorHandler, OperationRequest } from '../../door/operation.ts'
 import type { ClusterService } from '../coordinator/cluster/cluster-service.ts'
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
+import type { BodyLimits } from '../document/body-reader.ts'
 import type { SyncLevel } from '../document/writes.ts'
 
 /**
@@ -41,7 +42,12 @@ export function shardOf({ params }: OperationRequest): string {
 }
 
 /** Documents, keys and operations of transforms in one request; a merge has a limit of its own. */
-export const OPERATIONS_MAX = 100_000
+const OPERATIONS_MAX = 100_000
+
+/** What a body of writes may hold; what becomes of it is charged to its request. */
+export function limitsOf({ memory }: OperationRequest): BodyLimits {
+  return { operationsMax: OPERATIONS_MAX, charge: (bytes) => memory.addOrEnd(bytes) }
+}
 
 /** Runs the parser of a body: at once when it is short, in slices when it is long. */
 export function parsed<Body>(

@@ -9,8 +9,9 @@ import { statusByErrorCode } from '../../lib/http/error-status.ts'
 import type { ErrorBody } from '../../lib/http/error-translator.ts'
 import type { Reply } from '../../door/replies.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
+import { parsedBytesOf } from '../../lib/http/json-memory.ts'
 import { AT_ONCE_BYTES_MAX } from '../../lib/http/request-body.ts'
-import { runAtOnce, runSliced } from '../../lib/sliced.ts'
+import { runAtOnce, runInTurn, runSliced } from '../../lib/sliced.ts'
 import type { QueryResult } from '../coordinator/query/query-result.ts'
 import { parseSentInParts } from '../document/exact-json-parts.ts'
 import { parseQueryText } from '../query/request/parse-query-text.ts'
@@ -40,6 +41,8 @@ export async function answerQueries(
   const texts =
     body.length <= AT_ONCE_BYTES_MAX ? runAtOnce(split) : await runSliced(split, { clock, signal })
   const ask: Ask = async (text) => {
+    const measured = runInTurn(parsedBytesOf(text), { clock, signal })
+    memory.add(measured instanceof Promise ? await measured : measured)
     const value =
       text.length <= AT_ONCE_BYTES_MAX
         ? parseQueryText(text)

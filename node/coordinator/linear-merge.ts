@@ -35,7 +35,7 @@ const ROW_COST_BYTES = 256
 export interface LinearMergeOptions {
   readonly clock: Clock
   readonly writer: Pick<EnrichedWriter, 'run'>
-  readonly scan: (table: OpenTable, range: KeyRange) => AsyncIterable<readonly ScanRow[]>
+  readonly scan: (table: OpenTable, range: KeyRange) => AsyncIterable<ScanRow[]>
 }
 
 /** The differences that the comparison of one page found. */

@@ -163,6 +163,7 @@ export async function openStore(
     led,
     housekeeper,
     scan: { hybridClock, pins },
+    fields,
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     near: nearOf && new NearTables({ nearOf, clock }),
     models,

@@ -1,13 +1,11 @@
 import type { Clock } from '../../lib/clock.ts'
+import { HeldPart, type HeldMemory } from '../../lib/http/request-memory.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { FieldPath } from '../document/field-path.ts'
-import { isJsonObject } from '../document/json-object.ts'
-import { documentAtPaths } from '../document/project-text.ts'
 import { buildPathSet, type Projection } from '../document/projection.ts'
-import { matchesFilter } from '../query/filter/document-filter.ts'
-import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
+import type { DocumentTester } from '../index/text/documents/document-tester.ts'
+import { jsonOf, versionOf } from '../shard/format/document-record.ts'
 import type { ScanRow } from '../shard/shard.ts'
-import { pathsOfFilter } from '../query/filter/filter-paths.ts'
 import type { ScanRequest } from './store-service.ts'
 import { projectStored } from './query/stored-projection.ts'
 import { SPECIAL_KEYS_MAX, type SpecialFields } from './special/special-fields.ts'
@@ -18,121 +16,222 @@ const KEY_MEMBER = 'key'
 const KEY_PATH: FieldPath = { text: KEY_MEMBER, segments: [KEY_MEMBER] }
 const NO_FIELDS = '{}'
 
-/** Shorter documents are matched in the step in which they are parsed. */
-const SLICED_BYTES_MIN = 64 * 1024
+/** The fields of longer documents are not made text, and their lines are charged beside them. */
+const LONG_BYTES_MIN = 64 * 1024
+/** The documents that are tested together, and their bytes. One of more bytes is tested alone. */
+const TESTED_ROWS_MAX = 128
+const TESTED_BYTES_MAX = 1024 * 1024
 /** Characters of lines that leave together. */
 const LINES_LENGTH = 256 * 1024
+/** What a row takes in memory beside its bytes: two buffers of the storage engine, and what refers to them. */
+const ROW_BYTES = 1536
+/** A long document is cut, and cut again, and then put into its line. */
+const COPIES_OF_LONG_LINE = 2
 
 /** What lines are made with. `special` reads the special members, of this projection of them. */
 export interface ScanLinesOptions {
   readonly clock: Clock
+  /** Undefined: every row becomes a line. */
+  readonly tester: DocumentTester | undefined
   readonly special: (projection: Projection) => SpecialFields
+  /** Charged with the rows that were read and not sent, while the reader takes its time; undefined: nobody is. */
+  readonly memory: HeldMemory | undefined
 }
 
-/** Turns pages of rows into pages of NDJSON lines, at most `limit` of them. */
+/** Turns pages of rows that pass the tester into pages of NDJSON lines, at most `limit` of them. It empties the pages. */
 export async function* scanLines(
-  pages: AsyncIterable<readonly ScanRow[]>,
-  request: ScanRequest,
-  options: ScanLinesOptions,
+  pages: AsyncIterable<ScanRow[]>,
+  request: Pick<ScanRequest, 'projection' | 'limit'>,
+  { clock, tester, special: specialOf, memory }: ScanLinesOptions,
 ): AsyncGenerator<Buffer> {
   const wanted = wantedOf(request)
-  const special = wanted.special && options.special(wanted.special)
+  const special = wanted.special && specialOf(wanted.special)
+  using rows = new WaitingRows(memory)
+  const maker = new LineMaker(rows, { wanted, clock, special })
   let left = request.limit ?? Infinity
   for await (const page of pages) {
-    const found = await linesOf(page, wanted, { clock: options.clock, limit: left })
-    left -= found.length
-    for await (const run of special === undefined ? [found] : completed(found, special)) {
-      yield* piecesOf(run)
+    rows.take(page)
+    if (tester !== undefined) await rows.keepPassing(tester, clock)
+    while (rows.length > 0 && left > 0) {
+      const { text, lines } = await maker.next(left)
+      left -= lines
+      if (text.length > 0) yield text
     }
     if (left === 0) return
   }
 }
 
-function* piecesOf(lines: readonly Line[]): Generator<Buffer> {
-  let piece = ''
-  for (const { text } of lines) {
-    piece += text
-    if (piece.length < LINES_LENGTH) continue
-    yield Buffer.from(piece)
-    piece = ''
+/** The rows of a page that wait for their reader, charged as long as they do. */
+class WaitingRows implements Disposable {
+  readonly #held: HeldPart
+  /** The next one is at the end. */
+  #rows: ScanRow[] = []
+
+  constructor(memory: HeldMemory | undefined) {
+    this.#held = new HeldPart(memory)
   }
-  if (piece !== '') yield Buffer.from(piece)
+
+  get length(): number {
+    return this.#rows.length
+  }
+
+  take(page: ScanRow[]): void {
+    this.#rows = page.splice(0).toReversed()
+    this.#charge()
+  }
+
+  /** Drops the rows that do not pass. */
+  async keepPassing(tester: DocumentTester, clock: Clock): Promise<void> {
+    const kept: ScanRow[] = []
+    for (const rows of batchesOf(this.#rows)) {
+      const documents = rows.map(({ key, record }) => ({ key, json: jsonOf(record) }))
+      const passed = await runInTurn(tester.test(documents), { clock })
+      kept.push(...rows.filter((_, at) => passed[at]))
+    }
+    this.#rows = kept
+    this.#charge()
+  }
+
+  #charge(): void {
+    this.#held.set(this.#rows.reduce((sum, row) => sum + bytesOfRow(row), 0))
+  }
+
+  /** The row stays charged until it is dropped. */
+  next(): ScanRow | undefined {
+    return this.#rows.at(-1)
+  }
+
+  drop(): void {
+    const row = this.#rows.pop()
+    if (row !== undefined) this.#held.set(Math.max(0, this.#held.bytes - bytesOfRow(row)))
+    if (this.#rows.length === 0) this.#held.set(0)
+  }
+
+  [Symbol.dispose](): void {
+    this.#held[Symbol.dispose]()
+  }
 }
 
-/** A line of the answer, and its document. */
+function* batchesOf(page: readonly ScanRow[]): Generator<readonly ScanRow[]> {
+  let rows: ScanRow[] = []
+  let bytes = 0
+  for (const row of page) {
+    const { length } = jsonOf(row.record)
+    const isFull = rows.length === TESTED_ROWS_MAX || bytes + length > TESTED_BYTES_MAX
+    if (isFull && rows.length > 0) {
+      yield rows
+      rows = []
+      bytes = 0
+    }
+    rows.push(row)
+    bytes += length
+  }
+  if (rows.length > 0) yield rows
+}
+
+function bytesOfRow({ key, record }: ScanRow): number {
+  const long = record.length > LONG_BYTES_MIN ? COPIES_OF_LONG_LINE * record.length : 0
+  return ROW_BYTES + key.length + record.length + long
+}
+
+interface MakerOptions {
+  readonly wanted: Wanted
+  readonly clock: Clock
+  /** Undefined: the lines have no special members. */
+  readonly special: SpecialFields | undefined
+}
+
+/** Some lines together, and how many. */
+interface Lines {
+  readonly text: Buffer
+  readonly lines: number
+}
+
+const NO_LINES: Lines = { text: Buffer.alloc(0), lines: 0 }
+
+/** Makes lines of rows, and drops each row when its line is there. */
+class LineMaker {
+  readonly #rows: WaitingRows
+  readonly #with: MakerOptions
+  readonly #slice: SliceClock
+
+  constructor(rows: WaitingRows, options: MakerOptions) {
+    this.#rows = rows
+    this.#with = options
+    this.#slice = new SliceClock(options.clock)
+  }
+
+  /** At most `limit` lines, as many as leave together. */
+  async next(limit: number): Promise<Lines> {
+    const { special, wanted, clock } = this.#with
+    const linesMax = special === undefined ? limit : Math.min(limit, SPECIAL_KEYS_MAX)
+    const lines: Line[] = []
+    let length = 0
+    while (lines.length < linesMax && length < LINES_LENGTH) {
+      const row = this.#rows.next()
+      if (row === undefined) break
+      if (this.#slice.isOver) await this.#slice.turn()
+      const cut = runInTurn(lineOf(row, wanted), { clock })
+      const line = cut instanceof Promise ? await cut : cut
+      this.#rows.drop()
+      lines.push(line)
+      length += lengthOf(line)
+    }
+    if (lines.length === 0) return NO_LINES
+    // Members of documents are long: they are asked for when their rows are gone.
+    const members = await special?.read(lines.map(({ key }) => key))
+    return { text: textOf(lines, members), lines: lines.length }
+  }
+}
+
+/** A line of the answer without its end, and its document. The fields of a long document are not made text. */
 interface Line {
   readonly key: Buffer
-  readonly text: string
+  readonly start: string
+  readonly fields: Buffer | undefined
 }
 
-/** The lines of the rows that the filter leaves. */
-async function linesOf(
-  page: readonly ScanRow[],
-  wanted: Wanted,
-  { clock, limit }: { readonly clock: Clock; readonly limit: number },
-): Promise<readonly Line[]> {
-  const slice = new SliceClock(clock)
-  const lines: Line[] = []
-  for (const { key, record } of page) {
-    if (lines.length === limit) break
-    if (slice.isOver) await slice.turn()
-    const cut = runInTurn(lineOf(key, record, wanted), { clock })
-    const text = cut instanceof Promise ? await cut : cut
-    if (text !== undefined) lines.push({ key, text })
+const lengthOf = ({ start, fields }: Line): number => start.length + (fields?.length ?? 0)
+
+/** `members` are JSON objects with further members of the lines. */
+function textOf(lines: readonly Line[], members: readonly string[] | undefined): Buffer {
+  const parts: Buffer[] = []
+  let text = ''
+  for (const [at, { start, fields }] of lines.entries()) {
+    text += start
+    if (fields !== undefined) {
+      parts.push(Buffer.from(text), fields)
+      text = ''
+    }
+    const more = members?.[at] ?? NO_FIELDS
+    text += more === NO_FIELDS ? '}\n' : `,${more.slice(1)}\n`
   }
-  return lines
+  const last = Buffer.from(text)
+  return parts.length === 0 ? last : Buffer.concat([...parts, last])
 }
 
-/** The same lines with the special members of their documents, in runs: vectors are long. */
-async function* completed(
-  lines: readonly Line[],
-  special: SpecialFields,
-): AsyncGenerator<readonly Line[], void> {
-  for (let first = 0; first < lines.length; first += SPECIAL_KEYS_MAX) {
-    const some = lines.slice(first, first + SPECIAL_KEYS_MAX)
-    const members = await special.read(some.map(({ key }) => key))
-    yield some.map(({ key, text }, at) => ({ key, text: withMembers(text, members[at]) }))
-  }
-}
-
-interface Wanted extends Pick<ScanRequest, 'filter' | 'projection'> {
-  /** Where the filter looks. */
-  readonly paths: readonly FieldPath[]
+interface Wanted extends Pick<ScanRequest, 'projection'> {
   readonly special: Projection | undefined
 }
 
-function wantedOf({ filter, projection }: ScanRequest): Wanted {
+function wantedOf({ projection }: Pick<ScanRequest, 'projection'>): Wanted {
   const parts = projection && splitProjection(projection)
   return {
-    filter,
     special: parts?.special,
     projection: parts === undefined ? undefined : withoutKey(parts.body),
-    paths: filter === undefined ? [] : pathsOfFilter(filter),
   }
 }
 
-/** Undefined for a document that the filter leaves out. */
-function* lineOf(
-  key: Buffer,
-  record: DocumentRecord,
-  { filter, projection, paths }: Wanted,
-): Sliced<string | undefined> {
-  const name = `{"${KEY_MEMBER}":${JSON.stringify(key.toString())}`
-  const json = jsonOf(record)
-  if (filter !== undefined) {
-    const document = yield* documentAtPaths(json, paths)
-    // The text that the filter matches may be long itself.
-    if (json.length > SLICED_BYTES_MIN) yield
-    if (!isJsonObject(document) || !matchesFilter(filter, document, key)) return undefined
+function* lineOf({ key, record }: ScanRow, { projection }: Wanted): Sliced<Line> {
+  const start = `{"${KEY_MEMBER}":${JSON.stringify(key.toString())}`
+  if (projection === undefined) return { key, start, fields: undefined }
+  const fields = yield* projectStored(jsonOf(record), projection, versionOf(record))
+  if (fields.length > LONG_BYTES_MIN) {
+    return { key, start: `${start},`, fields: fields.subarray(1, -1) }
   }
-  if (projection === undefined) return `${name}}\n`
-  const fields = (yield* projectStored(json, projection, versionOf(record))).toString()
-  return fields === NO_FIELDS ? `${name}}\n` : `${name},${fields.slice(1)}\n`
-}
-
-/** The line with further members; both are JSON objects. */
-function withMembers(line: string, more = NO_FIELDS): string {
-  return more === NO_FIELDS ? line : `${line.slice(0, -2)},${more.slice(1)}\n`
+  const text = fields.toString()
+  const named = text === NO_FIELDS ? start : `${start},${text.slice(1, -1)}`
+  return { key, start: named, fields: undefined }
 }
 
 function withoutKey({ included, excluded }: Projection): Projection {

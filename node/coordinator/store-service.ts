@@ -7,7 +7,7 @@ import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
-import type { DocumentFilter } from '../query/filter/document-filter.ts'
+import type { Query } from '../query/query-tree.ts'
 import type { QueryResult } from './query/query-result.ts'
 import type { Aged } from './shards/stale-reads.ts'
 import type { ClusterSummary } from './cluster/cluster-answers.ts'
@@ -91,7 +91,7 @@ export interface ScanRequest {
   readonly exclusiveTo: boolean
   /** Undefined: lines hold the key alone. */
   readonly projection: Projection | undefined
-  readonly filter: DocumentFilter | undefined
+  readonly filter: Query | undefined
   /** The most documents to yield; undefined: all. */
   readonly limit: number | undefined
 }
@@ -105,6 +105,13 @@ export interface QueryOptions {
   readonly memory?: HeldMemory
   /** Whether any replica may answer. Default: only what is as new as `query` promises. */
   readonly isStale?: boolean
+}
+
+/** `signal` ends the scan when the client has gone. */
+export interface ScanCallOptions {
+  readonly signal: AbortSignal
+  /** Charged with the rows that were read and whose lines the client has not asked for yet. */
+  readonly memory?: HeldMemory | undefined
 }
 
 /** A document as a lookup answers it. */
@@ -153,7 +160,7 @@ export interface ShardHealth {
  *   promise when it can answer at once, because this is the hottest path of the product.
  * - `scan` yields NDJSON pages (whole lines, each with its line feed) in byte order of the keys, all
  *   at one timestamp, and does no work ahead of the consumer beyond one page. It refuses (unknown
- *   table, bad range) before the first page.
+ *   table, bad range) before the first page. What it holds while the consumer waits is charged to `memory`.
  * - `query` finds documents as far as the table's full-text index has read the log, and returns them
  *   as they are now. The result names a shard that cannot serve. It rejects when all shards fail,
  *   with DEADLINE_EXCEEDED after the timeout, and with INVALID_ARGUMENT when a field cannot answer
@@ -195,13 +202,17 @@ export interface StoreService {
    * empty for an absent document.
    */
   lookupSpecial(table: string, key: Buffer, projection: Projection): Promise<string>
-  scan(table: string, request: ScanRequest, signal: AbortSignal): Promise<AsyncIterable<Buffer>>
+  scan(
+    table: string,
+    request: ScanRequest,
+    options: ScanCallOptions,
+  ): Promise<AsyncIterable<Buffer>>
   /** As `lookup` and `scan`, by any replica: at one time of the past for all shards, also without leaders. */
   lookupStale(table: string, key: Buffer): Promise<Aged<StoredDocument | undefined>>
   scanStale(
     table: string,
     request: ScanRequest,
-    signal: AbortSignal,
+    options: ScanCallOptions,
   ): Promise<Aged<AsyncIterable<Buffer>>>
   /** Searches `table` and ignores `request.table`: the caller has chosen the table before. */
   query(table: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult>

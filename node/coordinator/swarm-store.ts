@@ -5,6 +5,10 @@ import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { Projection } from '../document/projection.ts'
+import { DocumentTester } from '../index/text/documents/document-tester.ts'
+import { NO_CONDITIONS } from '../index/text/search/text-search.ts'
+import type { TableField } from '../schema/table-field.ts'
+import type { TableFieldsDirectory } from '../shard/following/table-fields.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
@@ -35,6 +39,7 @@ import type {
   MergeRequest,
   MergeResult,
   QueryOptions,
+  ScanCallOptions,
   ScanRequest,
   StoredDocument,
   StoreService,
@@ -44,7 +49,8 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { indexesOf, INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { fieldsNow } from './tables/fields-now.ts'
+import { indexesOf, INTERNAL_PREFIX, textIndexesOf } from './tables/table-indexes.ts'
 import { tableInfoOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
@@ -66,6 +72,8 @@ export interface SwarmStoreOptions {
   readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
   readonly scan: TableScanOptions
+  /** What the fields of tables mean, for filters that no index answers. */
+  readonly fields: TableFieldsDirectory
   /** Undefined: each shard has one replica, whose newest state is the answer to stale reads. */
   readonly stale: StaleReads | undefined
   /** Undefined: leaders answer all searches. */
@@ -245,32 +253,51 @@ export class SwarmStore implements StoreService {
   async scanStale(
     name: string,
     request: ScanRequest,
-    signal: AbortSignal,
+    { signal, memory }: ScanCallOptions,
   ): Promise<Aged<AsyncIterable<Buffer>>> {
     const { stale, clock } = this.#with
     const range = keyRangeOf(request)
     const met = this.#table(name).shards.filter((one) => intersectRanges(range, one.range))
     if (stale === undefined || met.length === 0) {
-      return { value: await this.scan(name, request, signal), stalenessMs: 0 }
+      return { value: await this.scan(name, request, { signal, memory }), stalenessMs: 0 }
     }
     const view = await stale.open(met, signal)
-    const special = this.#specialOf(this.#table(name), signal)
+    const table = this.#table(name)
+    const special = this.#specialOf(table, signal)
+    const tester = await this.#testerOf(table, request.filter)
     return {
       ...view,
-      value: scanLines(view.value.scan(range, signal), request, { clock, special }),
+      value: scanLines(view.value.scan(range, signal), request, { clock, special, tester, memory }),
     }
   }
 
   async scan(
     name: string,
     request: ScanRequest,
-    signal: AbortSignal,
+    { signal, memory }: ScanCallOptions,
   ): Promise<AsyncIterable<Buffer>> {
     const table = this.#find(name) ?? (await this.#known(name))
     const range = keyRangeOf(request)
+    const tester = await this.#testerOf(table, request.filter)
     const pages = scanTable(this.#with.scan, { table, range, signal })
     const special = this.#specialOf(table, signal)
-    return scanLines(pages, request, { clock: this.#with.clock, special })
+    return scanLines(pages, request, { clock: this.#with.clock, special, tester, memory })
+  }
+
+  async #testerOf(
+    table: OpenTable,
+    filter: ScanRequest['filter'],
+  ): Promise<DocumentTester | undefined> {
+    if (filter === undefined) return undefined
+    const { schema } = table
+    const fields = await this.#fieldsOf(table)
+    const conditions = { ...NO_CONDITIONS, filter }
+    const { clock } = this.#with
+    return runInTurn(DocumentTester.open({ schema, fields }, conditions), { clock })
+  }
+
+  #fieldsOf({ tableId, indexes }: OpenTable): Promise<readonly TableField[]> {
+    return fieldsNow(this.#with.fields.of(tableId), textIndexesOf(indexes).length > 0)
   }
 
   /** The artifacts are the newest: the leaders of the shards answer for them. */
@@ -291,9 +318,10 @@ export class SwarmStore implements StoreService {
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
     const { shards } = table
-    const queried = queriedTable(table, (projection, wanted) =>
-      this.#specialOf(table, wanted)(projection),
-    )
+    const queried = queriedTable(table, {
+      specialOf: (projection, wanted) => this.#specialOf(table, wanted)(projection),
+      fieldsNow: () => this.#fieldsOf(table),
+    })
     const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
     const { isStale = false, signal } = options

@@ -48,7 +48,7 @@ export interface ScannedTable {
 export async function* scanTable(
   { hybridClock, pins }: TableScanOptions,
   { table, range, signal }: ScannedTable,
-): AsyncGenerator<readonly ScanRow[]> {
+): AsyncGenerator<ScanRow[]> {
   if (range.end !== undefined && range.start.compare(range.end) >= 0) return
   const parts = table.shards.flatMap((shard) => {
     const part = intersectRanges(range, shard.range)

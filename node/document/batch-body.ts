@@ -6,7 +6,7 @@
 
 import { unreachable } from '../../lib/assert.ts'
 import { SYNC_LEVELS } from './writes.ts'
-import { BodyReader } from './body-reader.ts'
+import { BodyReader, type BodyLimits } from './body-reader.ts'
 import { shownKey } from './document-limits.ts'
 import { sortSliced } from './sliced-sort.ts'
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
@@ -65,12 +65,6 @@ interface Operations {
   syncLevel: SyncLevel | undefined
 }
 
-/** How much one request body may hold. */
-export interface BodyLimits {
-  /** Documents, keys and operations of transforms in one body together. Default: no limit. */
-  readonly operationsMax?: number
-}
-
 /** Parses `{inserts, deletes, transforms, sync_level}`. `bytes` are valid UTF-8. */
 export function parseTableWrites(
   table: string,
@@ -100,9 +94,9 @@ export function parseMerge(bytes: Buffer, limits: BodyLimits = {}): MergeBody {
 export function* readTableWrites(
   table: string,
   bytes: Buffer,
-  { operationsMax }: BodyLimits = {},
+  limits: BodyLimits = {},
 ): Sliced<SingleTableBody> {
-  const body = new BodyReader(bytes, operationsMax)
+  const body = new BodyReader(bytes, limits)
   const operations = yield* readOperations(body, '')
   body.expectEnd()
   if (isEmpty(operations)) {
@@ -114,11 +108,8 @@ export function* readTableWrites(
   }
 }
 
-export function* readCrossTable(
-  bytes: Buffer,
-  { operationsMax }: BodyLimits = {},
-): Sliced<CrossTableBody> {
-  const body = new BodyReader(bytes, operationsMax)
+export function* readCrossTable(bytes: Buffer, limits: BodyLimits = {}): Sliced<CrossTableBody> {
+  const body = new BodyReader(bytes, limits)
   const { writes, syncLevel } = yield* readTablesAnd(body, CROSS_TABLE_FIELDS)
   if (writes.length === 0) {
     body.refuse('tables', 'the batch is empty; give inserts, deletes or transforms')
@@ -126,8 +117,8 @@ export function* readCrossTable(
   return { writes, syncLevel }
 }
 
-export function* readCommit(bytes: Buffer, { operationsMax }: BodyLimits = {}): Sliced<CommitBody> {
-  const body = new BodyReader(bytes, operationsMax)
+export function* readCommit(bytes: Buffer, limits: BodyLimits = {}): Sliced<CommitBody> {
+  const body = new BodyReader(bytes, limits)
   const { writes, syncLevel, readSet } = yield* readTablesAnd(body, COMMIT_FIELDS)
   if (writes.length === 0 && readSet.length === 0) {
     body.refuse('read_set', 'the transaction is empty; give a read_set or writes in tables')
@@ -135,8 +126,8 @@ export function* readCommit(bytes: Buffer, { operationsMax }: BodyLimits = {}): 
   return { writes, syncLevel, readSet }
 }
 
-export function* readMerge(bytes: Buffer, { operationsMax }: BodyLimits = {}): Sliced<MergeBody> {
-  const body = new BodyReader(bytes, operationsMax)
+export function* readMerge(bytes: Buffer, limits: BodyLimits = {}): Sliced<MergeBody> {
+  const body = new BodyReader(bytes, limits)
   const merge: { -readonly [Name in keyof MergeBody]: MergeBody[Name] } = {
     records: [],
     lastMergedId: undefined,

@@ -24,6 +24,16 @@ import type { ValueShape } from './json-scanner.ts'
 import type { TransformRequest } from './transform.ts'
 import type { Insert } from './writes.ts'
 
+/** How much one request body may hold. */
+export interface BodyLimits {
+  /** Documents, keys and operations of transforms in one body together. Default: no limit. */
+  readonly operationsMax?: number
+  /** Called with what is made of the body, before it is made; it may throw. */
+  readonly charge?: (bytes: number) => void
+}
+
+/** What a document, key or operation takes in memory beside its bytes, until it is written. */
+const OPERATION_BYTES = 512
 /** What one document, key or operation costs beside its bytes. The unit is bytes. */
 const ENTRY_COST_BYTES = 256
 const KEYS_PER_STEP = 2000
@@ -41,15 +51,14 @@ const NUMBER_BEGINS: ReadonlySet<number> = new Set(Buffer.from('-0123456789'))
 export class BodyReader {
   readonly #scanner: JsonScanner
   readonly #bytes: Buffer
-  readonly #operationsMax: number
+  readonly #limits: BodyLimits
   readonly #meter = new StepMeter(SCAN_STEP_BYTES)
   #operations = 0
 
-  /** `operationsMax` limits the documents, keys and operations of transforms in the body. */
-  constructor(bytes: Buffer, operationsMax = Infinity) {
+  constructor(bytes: Buffer, limits: BodyLimits = {}) {
     this.#bytes = bytes
     this.#scanner = new JsonScanner(bytes)
-    this.#operationsMax = operationsMax
+    this.#limits = limits
   }
 
   expectEnd(): void {
@@ -98,7 +107,7 @@ export class BodyReader {
         // Most documents are stored as the client sent them. They need no walk in steps.
         const json = isCompact(shape)
           ? this.#bytes.subarray(shape.start, shape.end)
-          : yield* compactJson(this.#bytes, shape)
+          : yield* this.#compact(shape)
         assertDocumentSize(json.length)
         inserts.push(
           shape.hasSpecialNames ? { key, ...(yield* splitDocument(json)) } : { key, json },
@@ -110,6 +119,12 @@ export class BodyReader {
       if (this.#meter.spend(scanner.position - nameStart + ENTRY_COST_BYTES)) yield
     }
     return hasDuplicates ? yield* lastOfEachKey(inserts) : inserts
+  }
+
+  /** The copy is charged as if nothing could be left out of it. */
+  *#compact(shape: ValueShape): Sliced<Buffer> {
+    this.#limits.charge?.(shape.end - shape.start)
+    return yield* compactJson(this.#bytes, shape)
   }
 
   /** Reads a short value that is neither a document nor a list. */
@@ -214,12 +229,15 @@ export class BodyReader {
   }
 
   #countOperations(count: number): void {
+    const { operationsMax = Infinity, charge } = this.#limits
     this.#operations += count
-    if (this.#operations <= this.#operationsMax) return
-    this.refuse(
-      '',
-      `the request has more than ${this.#operationsMax} documents, keys and operations; send several`,
-    )
+    if (this.#operations > operationsMax) {
+      this.refuse(
+        '',
+        `the request has more than ${operationsMax} documents, keys and operations; send several`,
+      )
+    }
+    charge?.(count * OPERATION_BYTES)
   }
 
   #refuseKind(where: string, wanted: string, value: JsonValue): never {

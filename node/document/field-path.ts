@@ -29,21 +29,14 @@ export function parseFieldPath(text: string, where: string): FieldPath {
   return { text, segments }
 }
 
-/** Every value at the path. For an array at its end, the elements are the values. */
+/**
+ * Every value at the path, however the dots divide it, because all of them are one field of an index. For an array
+ * at its end, the elements are the values.
+ */
 export function valuesAt(document: JsonObject, path: FieldPath): readonly JsonValue[] {
-  const literal = memberOf(document, path.text)
   const found: JsonValue[] = []
-  if (literal !== undefined) collect(literal, [], found)
-  else collect(document, path.segments, found)
+  collect(document, path.segments, found)
   return found
-}
-
-/** Every value at the path. An array at its end is one value. */
-export function wholeValuesAt(document: JsonObject, path: FieldPath): readonly JsonValue[] {
-  const literal = memberOf(document, path.text)
-  const found: JsonValue[] = []
-  if (literal === undefined) collectWhole(document, path.segments, found)
-  return literal === undefined ? found : [literal]
 }
 
 /** The one value at the path. Arrays on the way are not searched. */
@@ -62,23 +55,13 @@ function collect(value: JsonValue, segments: readonly string[], found: JsonValue
     for (const element of value) collect(element, segments, found)
     return
   }
-  const [name, ...rest] = segments
-  if (name === undefined) {
+  if (segments.length === 0) {
     found.push(value)
     return
   }
-  const member = isJsonObject(value) ? memberOf(value, name) : undefined
-  if (member !== undefined) collect(member, rest, found)
-}
-
-function collectWhole(value: JsonValue, segments: readonly string[], found: JsonValue[]): void {
-  const [name, ...rest] = segments
-  if (name === undefined) {
-    found.push(value)
-  } else if (isJsonArray(value)) {
-    for (const element of value) collectWhole(element, segments, found)
-  } else {
-    const member = isJsonObject(value) ? memberOf(value, name) : undefined
-    if (member !== undefined) collectWhole(member, rest, found)
+  if (!isJsonObject(value)) return
+  for (let end = segments.length; end > 0; end -= 1) {
+    const member = memberOf(value, segments.slice(0, end).join('.'))
+    if (member !== undefined) collect(member, segments.slice(end), found)
   }
 }

@@ -1,8 +1,10 @@
 import type { Env } from '../../lib/env.ts'
-import { flag, text } from '../../lib/options.ts'
+import { text } from '../../lib/options.ts'
 import type { ConfigOf, OptionTable, OptionType } from '../../lib/options.ts'
 import type { ProviderSurroundings } from './access/provider-access.ts'
 import { NodeSecrets } from './access/secret-source.ts'
+import { parseGrant } from './access/variable-grants.ts'
+import type { VariableGrant } from './access/variable-grants.ts'
 
 /** The options of every node that asks providers. */
 export const PROVIDER_OPTIONS = {
@@ -18,11 +20,11 @@ export const PROVIDER_OPTIONS = {
     value: hosts(),
     help: 'hosts of models that may have private addresses and get secrets of the node: host or host:port, separated by commas',
   },
-  publicProvidersOnly: {
-    variable: 'QUARRY_PUBLIC_PROVIDERS_ONLY',
-    flag: '',
-    value: flag(),
-    help: 'URLs of inference servers in configurations need public addresses, or a host of --provider-hosts',
+  providerVariables: {
+    variable: 'QUARRY_PROVIDER_VARIABLES',
+    flag: '<names>',
+    value: variables(),
+    help: 'variables to which configurations may refer by ${VARIABLE} or ${secret:name}: NAME, or NAME@host for that host alone, separated by commas',
   },
 } as const satisfies OptionTable
 
@@ -31,11 +33,12 @@ export function providerSurroundings(
   config: ConfigOf<typeof PROVIDER_OPTIONS>,
   env: Env,
 ): ProviderSurroundings {
-  const { secretsDir, providerHosts, publicProvidersOnly } = config
+  const { secretsDir, providerHosts, providerVariables } = config
   return {
     env,
-    secrets: new NodeSecrets(secretsDir === '' ? undefined : secretsDir, env),
-    rules: { trustedHosts: providerHosts, allowsPrivateLocal: !publicProvidersOnly },
+    secrets: new NodeSecrets(secretsDir === '' ? undefined : secretsDir),
+    rules: { trustedHosts: providerHosts },
+    variables: providerVariables,
   }
 }
 
@@ -45,10 +48,25 @@ function hosts(): OptionType<readonly string[]> {
   return {
     default: [],
     expected: 'a list of hosts such as models.example:8443, without http:',
-    parse: (given) => {
-      const parts = given.split(',').map((part) => part.trim())
-      const known = parts.filter((part) => part !== '')
-      return known.every((part) => HOST.test(part)) ? known : undefined
-    },
+    parse: (given) => listOf(given, (part) => (HOST.test(part) ? part : undefined)),
   }
+}
+
+function variables(): OptionType<readonly VariableGrant[]> {
+  return {
+    default: [],
+    expected: 'a list of variables such as MODELS_KEY or MODELS_KEY@models.example:8443',
+    parse: (given) => listOf(given, (part) => parseGrant(part, (host) => HOST.test(host))),
+  }
+}
+
+/** Undefined if one part of the list is wrong. */
+function listOf<Part>(
+  given: string,
+  parse: (part: string) => Part | undefined,
+): readonly Part[] | undefined {
+  const texts = given.split(',').map((part) => part.trim())
+  const known = texts.filter((part) => part !== '')
+  const parts = known.map(parse).filter((part) => part !== undefined)
+  return parts.length === known.length ? parts : undefined
 }

@@ -4,7 +4,6 @@
 import type { GeoPoint } from '../geo/geo-point.ts'
 import type { Relation } from '../geo/shape-relation.ts'
 import type { Shape } from '../geo/shape.ts'
-import type { JsonNumber } from '../document/json-number.ts'
 import type { AnalyzerName } from '../schema/analyzer-names.ts'
 
 /** The name of a field; undefined means the default field. */
@@ -80,8 +79,8 @@ export type Query = Scored &
         readonly kind: 'numbers'
         readonly field: FieldName
         readonly bounds: QueryBounds<number>
-        /** The bounds with all their digits. Set if a double cannot carry one of them. */
-        readonly exact?: QueryBounds<JsonNumber>
+        /** The bounds with all their digits, as decimals. Set if a double cannot carry one of them. */
+        readonly exact?: QueryBounds<string>
       }
     | { readonly kind: 'terms'; readonly field: FieldName; readonly bounds: QueryBounds<string> }
     /** In milliseconds since 1970. */

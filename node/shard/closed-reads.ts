@@ -44,7 +44,7 @@ export class ClosedReads {
     return { at, record: isSeen ? record : undefined }
   }
 
-  async scanAt({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  async scanAt({ range, at, signal }: ScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     this.#assertClosed(at)
     const { store, ttl } = this.#replica
     const snapshot = store.snapshot()

@@ -263,11 +263,7 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return found instanceof Promise ? patiently(this.#inOneLeadership(found), options) : found
   }
 
-  async scan({
-    range,
-    signal,
-    ...asked
-  }: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  async scan({ range, signal, ...asked }: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     const at = asked.at ?? (await this.moment(range, { signal }))
     await this.replicated?.mayReadAt(at)
     return this.#reads.scan({ range, at, signal })
@@ -283,7 +279,7 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return patiently(this.#closedReads.readAt(key, options), options)
   }
 
-  scanAt(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  scanAt(options: ScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     return this.#closedReads.scanAt(options)
   }
 

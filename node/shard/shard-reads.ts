@@ -59,7 +59,7 @@ export class ShardReads {
     return holders.length === 0 ? now : this.#holders.newestCommit(holders, now)
   }
 
-  async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     const { store, options, ttl } = this.#replica
     options.hybridClock.observe(at)
     // Every later stamp is above `at`. So a version at or below `at` whose key is not held now has been

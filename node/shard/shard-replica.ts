@@ -45,7 +45,7 @@ export interface ReplicaSearchLimits extends SearchLimits {
 export interface ShardReplica {
   closedTime(options?: CallOptions): Promise<Timestamp>
   readAt(key: Buffer, options?: ReadAtOptions): Promise<DatedRecord>
-  scanAt(options: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
+  scanAt(options: ScanOptions): Promise<AsyncIterable<ScanRow[]>>
   searchHere<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,

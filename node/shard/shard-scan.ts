@@ -8,7 +8,7 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
-import type { KvSnapshot, KvStore } from '../storage/kv-store.ts'
+import type { KvEntry, KvSnapshot, KvStore } from '../storage/kv-store.ts'
 import { decodeCollected } from './format/collected-mark.ts'
 import { checkRecord, versionOf, type DocumentRecord } from './format/document-record.ts'
 import { COLLECTED_KEY, documentRange, historyRange, keyOfDocumentKey } from './format/keyspace.ts'
@@ -44,9 +44,10 @@ export async function hasNoDocument(
 
 /**
  * Yields pages of visible rows in key order, and closes the snapshot at the end. Throws at the call, and
- * leaves the snapshot open, when the timestamp is too old (SC1).
+ * leaves the snapshot open, when the timestamp is too old (SC1). A page is the reader's: what it takes out of the page
+ * is held by nobody else.
  */
-export function scanSnapshot(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
+export function scanSnapshot(scan: SnapshotScan): AsyncGenerator<ScanRow[]> {
   const mark = scan.snapshot.get(COLLECTED_KEY)
   if (mark !== undefined && scan.at < decodeCollected(mark)) throw historyGone()
   return walk(scan)
@@ -60,26 +61,44 @@ export function historyGone(): ServiceError {
   )
 }
 
-async function* walk(scan: SnapshotScan): AsyncGenerator<readonly ScanRow[]> {
+async function* walk(scan: SnapshotScan): AsyncGenerator<ScanRow[]> {
   await using snapshot = scan.snapshot
-  const isSeen = (record: DocumentRecord) => isVisible(record, scan.ttl, scan.nowMs)
   const overlay = new OverlayMerger(scan.overlay)
-  for await (const page of snapshot.pages(documentRange(scan.range))) {
-    if (scan.signal.aborted) throw new ServiceError('CANCELLED', 'the scan was cancelled')
-    const rows: ScanRow[] = []
-    for (const [storedKey, value] of page) {
-      const key = keyOfDocumentKey(storedKey)
-      overlay.takeBefore(key, rows)
-      if (overlay.take(key, rows)) continue
-      const newest = checkRecord(value)
-      const record = versionOf(newest) <= scan.at ? newest : await versionAt(snapshot, key, scan.at)
-      if (record !== undefined && isSeen(record)) rows.push({ key, record })
+  const pages = snapshot.pages(documentRange(scan.range))[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      if (scan.signal.aborted) throw new ServiceError('CANCELLED', 'the scan was cancelled')
+      // A frame that waits for its reader keeps all that it names, so it has no name for the store's page.
+      const rows = await nextRows(scan, pages, overlay)
+      if (rows === undefined) break
+      if (rows.length > 0) yield rows
     }
-    if (rows.length > 0) yield rows
+  } finally {
+    await pages.return?.()
   }
   const tail: ScanRow[] = []
   overlay.takeBefore(undefined, tail)
   if (tail.length > 0) yield tail
+}
+
+/** The visible rows of the store's next page; undefined at the end. */
+async function nextRows(
+  { snapshot, at, ttl, nowMs }: SnapshotScan,
+  pages: AsyncIterator<readonly KvEntry[]>,
+  overlay: OverlayMerger,
+): Promise<ScanRow[] | undefined> {
+  const next = await pages.next()
+  if (next.done === true) return undefined
+  const rows: ScanRow[] = []
+  for (const [storedKey, value] of next.value) {
+    const key = keyOfDocumentKey(storedKey)
+    overlay.takeBefore(key, rows)
+    if (overlay.take(key, rows)) continue
+    const newest = checkRecord(value)
+    const record = versionOf(newest) <= at ? newest : await versionAt(snapshot, key, at)
+    if (record !== undefined && isVisible(record, ttl, nowMs)) rows.push({ key, record })
+  }
+  return rows
 }
 
 /** The version of an overwritten document that readers at `at` see. */

@@ -158,7 +158,7 @@ export interface Shard {
   ): DocumentRecord | undefined | Promise<DocumentRecord | undefined>
   artifacts(asked: ArtifactsAsked, options?: CallOptions): Promise<readonly FoundArtifacts[]>
   moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp>
-  scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>>
+  scan(options: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>>
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome>
   prepare(command: PrepareCommand, options?: CallOptions): Promise<PrepareOutcome>

@@ -9,17 +9,35 @@ export async function* pagesOf(
   assertReadable: () => void,
   pageEntriesMax = PAGE_ENTRIES_MAX,
 ): AsyncGenerator<readonly KvEntry[], void> {
-  let page: KvEntry[] = []
-  let bytes = 0
+  const gathered = new GatheredPage()
   assertReadable()
   for (const [key, value] of entries) {
-    page.push([Buffer.from(key), Buffer.from(value)])
-    bytes += key.length + value.length
-    if (bytes < PAGE_BYTES && page.length < pageEntriesMax) continue
-    yield page
+    gathered.add([Buffer.from(key), Buffer.from(value)])
+    if (gathered.bytes < PAGE_BYTES && gathered.length < pageEntriesMax) continue
+    yield gathered.take()
     assertReadable()
-    page = []
-    bytes = 0
   }
-  if (page.length > 0) yield page
+  if (gathered.length > 0) yield gathered.take()
+}
+
+/** A page while it is gathered. A page that was taken is held by its reader alone. */
+class GatheredPage {
+  bytes = 0
+  #entries: KvEntry[] = []
+
+  get length(): number {
+    return this.#entries.length
+  }
+
+  add(entry: KvEntry): void {
+    this.#entries.push(entry)
+    this.bytes += entry[0].length + entry[1].length
+  }
+
+  take(): readonly KvEntry[] {
+    const entries = this.#entries
+    this.#entries = []
+    this.bytes = 0
+    return entries
+  }
 }

@@ -22,8 +22,8 @@ const SHARE_SECONDS = 60
 const USUAL_SECONDS = 2
 
 /**
- * Files that take more than 20 s, on two busy cores; the reporter names them with their time. A wrong number costs
- * nothing but balance.
+ * Long files: those that take more than 20 s on two busy cores; the reporter names them with their time. `npm test`
+ * leaves them to `npm run test:all`: soaks, crashes and simulations of hundreds of rounds, clusters of three nodes.
  */
 const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cli-swarm.test.ts': 80,
@@ -69,7 +69,22 @@ const DEMOS = [
  * What a test says that measures time of the processor: it counts no other program, but the same work takes twice as
  * much while another program has the other half of the core and its caches.
  */
-const MEASURES = /\/support\/slices\/|\.(?:cpuUsage|threadCpuUsage)\(/
+const MEASURES =
+  /\/support\/slices\/(?:slice-rule|step-time|yardstick)|\.(?:cpuUsage|threadCpuUsage)\(/
+
+/** `quick` is what a change needs while it is made; `rest` is what that leaves out. */
+export const SCOPES = ['quick', 'rest', 'all'] as const
+export type Scope = (typeof SCOPES)[number]
+
+export function filesInScope(files: readonly string[], scope: Scope): readonly string[] {
+  if (scope === 'all') return files
+  return files.filter((file) => Object.hasOwn(SECONDS_BY_FILE, file) === (scope === 'rest'))
+}
+
+/** Those of the table that are not among `files`: a file that was moved must not become a quick one unseen. */
+export function longFilesMissingFrom(files: readonly string[]): readonly string[] {
+  return Object.keys(SECONDS_BY_FILE).filter((file) => !files.includes(file))
+}
 
 /** `textOf` gives the source of a file. Each file is in one share; files of a folder are in few, for their modules. */
 export function divideTests(files: readonly string[], textOf: (file: string) => string): Division {

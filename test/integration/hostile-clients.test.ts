@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { Tally } from '../support/loads/history.ts'
@@ -168,6 +169,32 @@ describe('a store with hostile clients', function () {
     await Promise.all(stuck.map((raw) => raw.close()))
     await expectFilesBackTo(filesBefore)
     expect(await keys()).to.have.length(SCANNED_BYTES / DOCUMENT_BYTES + 1)
+  })
+
+  it('holds no more than its budget for bodies of 60 KB that become 60 MB', async () => {
+    const BUDGET_BYTES = 256 * MIB
+    const BODIES = 40
+    const body = gzipSync(Buffer.from(`{"inserts":{"a":{"n":1}}${' '.repeat(60 * MIB)}}`))
+    await store.stop()
+    const env = { QUARRY_REQUEST_MEMORY_BYTES: `${BUDGET_BYTES}` }
+    store = await StoreProcess.start({ dataDir: path.join(folder, 'data'), env })
+    client[Symbol.dispose]()
+    client = new StoreClient(store.api)
+    await expectServing()
+    const bytesBefore = store.residentBytes()
+    let mostBytes = 0
+    const looking = setInterval(() => {
+      mostBytes = Math.max(mostBytes, store.residentBytes())
+    }, POLL_MS)
+
+    const headers = { 'content-length': body.length, 'content-encoding': 'gzip' }
+    const statuses = await Promise.all(countTo(BODIES).map(() => statusOf(body, headers)))
+    clearInterval(looking)
+
+    expect(statuses, statuses.join(' ')).to.include(503).and.not.include(500)
+    // Beside what requests hold there is what they released and nobody has collected yet.
+    expect((mostBytes - bytesBefore) / MIB, 'MiB').to.be.below((2 * BUDGET_BYTES) / MIB)
+    await expectServing()
   })
 
   it('takes 100 000 inserts in one batch', async () => {

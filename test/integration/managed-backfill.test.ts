@@ -26,7 +26,8 @@ describe('a managed index beside its enricher', () => {
   before(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
     model = await ProviderServer.start(quarryDouble)
-    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    const hosts = { providerHosts: '127.0.0.1' }
+    const flags = { ...hosts, dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
     node = await startNode(parseNodeConfig({}, flags))
   })
 

@@ -22,7 +22,7 @@ describe('a managed embeddings index', () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
     model = await ProviderServer.start(openaiDouble)
     const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
-    const hosts = { providerHosts: new URL(model.url).host }
+    const hosts = { providerHosts: `${new URL(model.url).host},127.0.0.1:1` }
     node = await startNode(parseNodeConfig({}, { ...flags, ...hosts }))
     expect(await call('POST', '/tables/notes', {})).to.include({ status: 200 })
   })
@@ -111,7 +111,7 @@ describe('a managed embeddings index', () => {
     ],
     [
       { embedder: { provider: 'openai', model: 'm', url: 'https://169.254.169.254' } },
-      503,
+      400,
       /openai m: .*address is not allowed/,
     ],
     [

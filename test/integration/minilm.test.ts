@@ -47,7 +47,8 @@ if (directory === undefined) {
       // White space alone is nothing to embed for an index.
       const answers = known.filter(({ text }) => text.trim() !== '')
       const dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-minilm-'))
-      const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+      const hosts = { providerHosts: '127.0.0.1' }
+      const flags = { ...hosts, dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
       const node = await startNode(parseNodeConfig({}, flags))
       const post = async (at: string, body: object) =>
         JSON.parse(

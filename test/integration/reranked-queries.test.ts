@@ -22,7 +22,8 @@ describe('a reranked query', () => {
 
   before(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-reranked-'))
-    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    const hosts = { providerHosts: '127.0.0.1' }
+    const flags = { ...hosts, dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
     node = await startNode(parseNodeConfig({}, flags))
     await post(TABLE, {})
     await post(`${TABLE}/batch`, { inserts: DOCUMENTS, sync_level: 'full_text' })
@@ -78,13 +79,30 @@ describe('a reranked query', () => {
     expect(answer.warnings.join()).to.match(/^reranker: .*status 500/)
   })
 
-  it('refuses a provider that nobody knows, and asks no hosted one at a private address', async () => {
+  it('refuses a provider that nobody knows', async () => {
     const unknown = await ask({ provider: 'acme', model: 'x', field: 'title' })
-    const url = 'https://127.0.0.1:9'
-    const hosted = await ask({ provider: 'cohere', url, api_key: 'k', field: 'title' })
 
     expect(unknown).to.include({ code: 'INVALID_ARGUMENT' })
     expect(unknown.error).to.match(/^reranker.*acme/)
-    expect(hosted.warnings.join()).to.include('address is not allowed')
+  })
+
+  it('refuses, and asks nothing of, every host that the operator did not name', async () => {
+    await using server = await ScriptedServer.start([answering(400, { error: 'told' })])
+    const { port } = new URL(server.url)
+    const hosts = ['localhost', '[::1]', '10.0.0.1', '169.254.169.254', 'example.com', '127.0.0.2']
+    const urls = hosts.flatMap((host) => [`http://${host}:${port}`, `https://${host}:${port}/x`])
+    const forms = ['#', '?', '/v3/x#', '/v3/x?', '/x?a=b', '/\\t'].map(
+      (end) => `${server.url}${end}`,
+    )
+    const users = [`http://@127.0.0.1:${port}`, `http://u:p@127.0.0.1:${port}`]
+
+    for (const url of [...urls, ...forms, ...users]) {
+      for (const provider of ['quarry', 'cohere', 'vertex']) {
+        const answer = await ask({ provider, model: 'm', url, field: 'title' })
+        expect(answer, `${provider} ${url}`).to.include({ code: 'INVALID_ARGUMENT' })
+        expect(answer.error).to.not.include('told')
+      }
+    }
+    expect(server.received).to.deep.equal([])
   })
 })

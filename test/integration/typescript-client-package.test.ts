@@ -57,6 +57,7 @@ describe('the package of the TypeScript client', () => {
 
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'quarry-client-package-'))
+    await run('npm', ['run', 'build'], { cwd: CLIENT })
     await run('npm', ['pack', '--pack-destination', folder], { cwd: CLIENT })
     const target = path.join(folder, 'node_modules/quarry-client')
     await mkdir(target, { recursive: true })

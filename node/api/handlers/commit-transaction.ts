@@ -3,14 +3,14 @@ import { shownKey } from '../../document/document-limits.ts'
 import type { CommitConflict } from '../../coordinator/store-service.ts'
 import { statusByErrorCode } from '../../../lib/http/error-status.ts'
 import type { ErrorBody } from '../../../lib/http/error-translator.ts'
-import { OPERATIONS_MAX, parsed, writeOptionsOf } from '../operation.ts'
+import { limitsOf, parsed, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonReply } from '../../../lib/http/reply.ts'
 import { jsonValueReply } from '../sliced-reply.ts'
 import { checkTableName } from '../table-name.ts'
 
 export const commitTransaction: Handler = async (request, context) => {
-  const reading = readCommit(request.body, { operationsMax: OPERATIONS_MAX })
+  const reading = readCommit(request.body, limitsOf(request))
   const { readSet, writes, syncLevel } = await parsed(request, context, reading)
   for (const [i, { table }] of readSet.entries()) checkTableName(table, `read_set[${i}].table`)
   for (const { table } of writes) checkTableName(table, 'tables:')

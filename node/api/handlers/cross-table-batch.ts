@@ -1,11 +1,11 @@
 import { readCrossTable } from '../../document/batch-body.ts'
-import { OPERATIONS_MAX, parsed, writeOptionsOf } from '../operation.ts'
+import { limitsOf, parsed, writeOptionsOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'
 import { jsonValueReply } from '../sliced-reply.ts'
 import { checkTableName } from '../table-name.ts'
 
 export const crossTableBatch: Handler = async (request, context) => {
-  const reading = readCrossTable(request.body, { operationsMax: OPERATIONS_MAX })
+  const reading = readCrossTable(request.body, limitsOf(request))
   const { writes, syncLevel } = await parsed(request, context, reading)
   for (const { table } of writes) checkTableName(table, 'tables:')
   const options = await writeOptionsOf(request, context, syncLevel)

@@ -2,8 +2,8 @@ import { at, parseDocumentKey } from '../../document/document-limits.ts'
 import { parseExact } from '../../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { parseProjection } from '../../document/projection.ts'
-import type { DocumentFilter } from '../../query/filter/document-filter.ts'
-import { parseDocumentFilter } from '../../query/filter/filter-of-query.ts'
+import { parseQuery } from '../../query/language/parse-query.ts'
+import type { Query } from '../../query/query-tree.ts'
 import type { ScanRequest } from '../../coordinator/store-service.ts'
 import { pagesReply } from '../../../door/page-stream.ts'
 import { validatedBody } from '../../../door/operation.ts'
@@ -24,8 +24,8 @@ interface ScanBody {
 }
 
 export const scanTable: Handler = async (request, { service }) => {
-  const { signal } = request
-  const asked = [tableOf(request), parseScan(request), signal] as const
+  const { signal, memory } = request
+  const asked = [tableOf(request), parseScan(request), { signal, memory }] as const
   if (isStale(request)) {
     const { value, stalenessMs } = await service.scanStale(...asked)
     const headers = stalenessHeader(stalenessMs)
@@ -55,9 +55,9 @@ function parseBound(text: string | undefined, name: string): Buffer | undefined 
 }
 
 /** Read again from the bytes, so that a number of many digits is compared by all of them. */
-function parseFilter(bytes: Buffer): DocumentFilter | undefined {
+function parseFilter(bytes: Buffer): Query | undefined {
   if (bytes.length === 0) return undefined
   const body = parseExact(bytes)
   const filter = isJsonObject(body) ? memberOf(body, 'filter_query') : undefined
-  return filter === undefined ? undefined : parseDocumentFilter(filter, 'filter_query')
+  return filter === undefined ? undefined : parseQuery(filter, 'filter_query')
 }

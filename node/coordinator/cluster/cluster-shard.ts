@@ -102,7 +102,7 @@ export class ClusterShard implements Shard {
     return this.#askAtOnce((shard) => shard.moment(range, options))
   }
 
-  scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  scan(options: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     return this.#ask((shard) => shard.scan(options))
   }
 

@@ -6,9 +6,6 @@
 // The second way is exact, too, as far as NEAREST_LIMIT_MAX documents of a shard reach.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { runInTurn, type Sliced } from '../../../lib/sliced.ts'
-import { isJsonObject } from '../../document/json-object.ts'
-import { documentAtPaths } from '../../document/project-text.ts'
 import {
   NEAREST_LIMIT_MAX,
   type NearestAnswer,
@@ -17,11 +14,8 @@ import {
   type SparseRequest,
 } from '../../index/vector/vector-search.ts'
 import type { TextSelection } from '../../index/text/search/run-text-select.ts'
-import { buildDocumentFilter } from '../../query/filter/filter-of-query.ts'
-import { matchesFilter, type DocumentFilter } from '../../query/filter/document-filter.ts'
-import type { QueryRequest } from '../../query/request/query-request.ts'
+import { DocumentTester, type TestedDocument } from '../../index/text/documents/document-tester.ts'
 import { jsonOf } from '../../shard/format/document-record.ts'
-import { pathsOfFilter } from '../../query/filter/filter-paths.ts'
 import type { QueriedShard } from './queried-table.ts'
 import { conditionsOf, type QueryRun } from './query-run.ts'
 
@@ -29,8 +23,6 @@ import { conditionsOf, type QueryRun } from './query-run.ts'
 const READ_AT_ONCE = 16
 /** How many more are asked for when too few passed. */
 const GROWTH = 4
-/** Larger documents get a step of their own for the filter. */
-const SLICED_BYTES_MIN = 64 * 1024
 const INCOMPLETE =
   `the filter was tested on the ${NEAREST_LIMIT_MAX} nearest documents of a shard, and few of them passed: farther ` +
   'ones may be missing. A full_text index of the table makes filters complete'
@@ -52,9 +44,7 @@ export interface NearestFilter {
 export function buildNearestFilter(run: QueryRun, textIndex: string | undefined): NearestFilter {
   const { filter, exclusion, keyPrefix } = run.request
   if (filter === undefined && exclusion === undefined && keyPrefix === undefined) return UNFILTERED
-  return textIndex === undefined
-    ? new DocumentFiltering(run, buildTest(run.request))
-    : new Selections(run, textIndex)
+  return textIndex === undefined ? new DocumentFiltering(run) : new Selections(run, textIndex)
 }
 
 const UNFILTERED: NearestFilter = {
@@ -102,38 +92,16 @@ class Selections implements NearestFilter {
   }
 }
 
-/** What a document has to be. */
-interface DocumentTest {
-  readonly filter: DocumentFilter
-  readonly keyPrefix: Buffer | undefined
-}
-
-function buildTest({
-  filter,
-  exclusion,
-  keyPrefix,
-}: Pick<QueryRequest, 'filter' | 'exclusion' | 'keyPrefix'>): DocumentTest {
-  const filters: DocumentFilter[] = []
-  if (filter !== undefined) filters.push(buildDocumentFilter(filter, 'filter_query'))
-  if (exclusion !== undefined) {
-    filters.push({ kind: 'not', filter: buildDocumentFilter(exclusion, 'exclusion_query') })
-  }
-  return { filter: { kind: 'and', filters }, keyPrefix }
-}
-
 /** Tests the documents themselves. */
 class DocumentFiltering implements NearestFilter {
   readonly #run: QueryRun
-  readonly #test: DocumentTest
-  readonly #paths: ReturnType<typeof pathsOfFilter>
+  #tester: Promise<DocumentTester> | undefined
   /** By key: documents of two indexes are tested once. */
   readonly #verdicts = new Map<string, boolean>()
   #isIncomplete = false
 
-  constructor(run: QueryRun, test: DocumentTest) {
+  constructor(run: QueryRun) {
     this.#run = run
-    this.#test = test
-    this.#paths = pathsOfFilter(test.filter)
   }
 
   get warnings(): readonly string[] {
@@ -167,36 +135,40 @@ class DocumentFiltering implements NearestFilter {
     const passed: NearestHit[] = []
     for (let at = 0; at < hits.length && passed.length < limit; at += READ_AT_ONCE) {
       const some = hits.slice(at, at + READ_AT_ONCE)
-      const verdicts = await Promise.all(
-        some.map(({ key }) => this.#passes(shard, Buffer.from(key))),
-      )
-      passed.push(...some.filter((_, i) => verdicts[i] === true))
+      await this.#judge(shard, some)
+      passed.push(...some.filter(({ key }) => this.#verdicts.get(nameOf(key)) === true))
     }
     return passed.slice(0, limit)
   }
 
-  async #passes(shard: QueriedShard, key: Buffer): Promise<boolean> {
-    const { keyPrefix } = this.#test
-    const hasPrefix = keyPrefix === undefined || beginsWith(key, keyPrefix)
-    if (!hasPrefix) return false
-    const name = key.toString('latin1')
-    const known = this.#verdicts.get(name)
-    if (known !== undefined) return known
-    const record = await shard.read(key)
-    const json = record === undefined ? undefined : jsonOf(record)
-    const options = { clock: this.#run.clock, signal: this.#run.signal }
-    const verdict = json !== undefined && (await runInTurn(this.#matches(json, key), options))
-    this.#verdicts.set(name, verdict)
-    return verdict
+  /** Finds the verdicts that are not known yet. */
+  async #judge(shard: QueriedShard, hits: readonly NearestHit[]): Promise<void> {
+    const unknown = hits.filter(({ key }) => !this.#verdicts.has(nameOf(key)))
+    const read = unknown.map(async ({ key }) => ({
+      key,
+      record: await shard.read(Buffer.from(key)),
+    }))
+    const documents: TestedDocument[] = []
+    for (const { key, record } of await Promise.all(read)) {
+      this.#verdicts.set(nameOf(key), false)
+      const json = record === undefined ? undefined : jsonOf(record)
+      if (json !== undefined) documents.push({ key, json })
+    }
+    this.#tester ??= this.#openTester()
+    const passed = await this.#run.sliced((await this.#tester).test(documents))
+    for (const [at, { key }] of documents.entries()) {
+      this.#verdicts.set(nameOf(key), passed[at] === true)
+    }
   }
 
-  *#matches(json: Buffer, key: Buffer): Sliced<boolean> {
-    const document = yield* documentAtPaths(json, this.#paths)
-    if (json.length > SLICED_BYTES_MIN) yield
-    return isJsonObject(document) && matchesFilter(this.#test.filter, document, key)
+  async #openTester(): Promise<DocumentTester> {
+    const { table, request } = this.#run
+    const fields = (await table.fieldsNow?.()) ?? []
+    const conditions = conditionsOf(request, undefined)
+    return this.#run.sliced(DocumentTester.open({ schema: table.schema, fields }, conditions))
   }
 }
 
-function beginsWith(key: Buffer, prefix: Buffer): boolean {
-  return key.subarray(0, prefix.length).equals(prefix)
+function nameOf(key: Uint8Array): string {
+  return Buffer.from(key).toString('latin1')
 }

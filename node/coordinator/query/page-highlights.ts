@@ -2,7 +2,6 @@
 
 import type { Highlights, TextHighlightRequest } from '../../index/text/search/text-search.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
-import { portableQuery } from './portable-query.ts'
 
 /** A document of the page, as it is stored. */
 export interface FoundDocument {
@@ -26,7 +25,7 @@ export function buildMarkDocuments<Shard>(
   { highlight, fullText }: Pick<QueryRequest, 'highlight' | 'fullText'>,
   shards: { readonly shardOf: (key: Buffer) => Shard; readonly ask: AskShard<Shard> },
 ): MarkDocuments | undefined {
-  const query = portableQuery(fullText)
+  const query = fullText
   if (highlight === undefined || query === undefined) return undefined
   return async (documents) => {
     const byShard = new Map<Shard, number[]>()

@@ -4,6 +4,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import type { Projection } from '../../document/projection.ts'
 import type { VectorSpace } from '../../query/request/vector-check.ts'
+import type { TableField } from '../../schema/table-field.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { SpecialFields } from '../special/special-fields.ts'
@@ -53,6 +54,8 @@ export interface QueriedTable {
     ((part: FoundPart, signal: AbortSignal) => Promise<string | undefined>) | undefined
   /** Reads what indexes keep of documents, as far as the projection asks. Absent: nothing is kept. */
   readonly specialOf?: (projection: Projection, signal: AbortSignal) => Pick<SpecialFields, 'read'>
+  /** The table's list of fields, for filters that no index answers. Absent: it has none. */
+  readonly fieldsNow?: () => Promise<readonly TableField[]>
   /**
    * How often a shard's questions have gone to another replica than the ones before. Absent: each shard answers
    * from one index.

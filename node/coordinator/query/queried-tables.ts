@@ -9,10 +9,13 @@ import { textIndexesOf } from '../tables/table-indexes.ts'
 import type { LedTable } from './near-tables.ts'
 import type { FoundPart, QueriedVectors } from './queried-table.ts'
 
+/** What a query reads of a table beside its shards. */
+export type QueriedTableParts = Required<Pick<LedTable, 'specialOf' | 'fieldsNow'>>
+
 /** A table as queries see it, with its leaders. `specialOf` reads what its indexes keep. */
 export function queriedTable(
   table: OpenTable,
-  specialOf: NonNullable<LedTable['specialOf']>,
+  { specialOf, fieldsNow }: QueriedTableParts,
 ): LedTable {
   const { tableName: name, schema, shards, indexes, embeddings } = table
   const shardOf = (key: Buffer): Shard => table.shardOf(key)
@@ -25,6 +28,7 @@ export function queriedTable(
     shards,
     shardOf,
     specialOf,
+    fieldsNow,
     vectorsOf: async (index, key, signal) => {
       const id = embeddings.get(index)?.id
       if (id === undefined) return undefined

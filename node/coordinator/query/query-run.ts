@@ -12,7 +12,6 @@ import type {
 import type { TextConditions } from '../../index/text/search/text-search.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
-import { portableQuery } from './portable-query.ts'
 import type { QueriedShard, QueriedTable, QueryParts } from './queried-table.ts'
 import type { QueryDeadline } from './query-deadline.ts'
 import type { QueryPhases } from './query-result.ts'
@@ -127,9 +126,9 @@ export function conditionsOf(
   query: QueryRequest['fullText'],
 ): TextConditions {
   return {
-    query: portableQuery(query),
-    filter: portableQuery(filter),
-    exclusion: portableQuery(exclusion),
+    query,
+    filter,
+    exclusion,
     keyPrefix,
   }
 }

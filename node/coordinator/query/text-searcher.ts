@@ -21,7 +21,6 @@ import type { Query } from '../../query/query-tree.ts'
 import type { Aggregations } from '../../query/request/aggregation-request.ts'
 import type { SortKey } from '../../query/request/query-cursor.ts'
 import { mergeStatistics } from './merge-statistics.ts'
-import { portableAggregations } from './portable-query.ts'
 import type { QueriedShard } from './queried-table.ts'
 import type { QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
@@ -101,7 +100,7 @@ export class TextSearcher {
       conditions,
       order,
       window,
-      aggregations: portableAggregations(aggregations),
+      aggregations,
       statistics,
       nowMs: this.#run.nowMs,
     }

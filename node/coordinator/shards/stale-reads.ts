@@ -127,7 +127,7 @@ export class StaleView {
   }
 
   /** Walks the shards one after the other. */
-  async *scan(range: KeyRange, signal: AbortSignal): AsyncGenerator<readonly ScanRow[]> {
+  async *scan(range: KeyRange, signal: AbortSignal): AsyncGenerator<ScanRow[]> {
     for (const shard of this.#shards.keys()) {
       const part = intersectRanges(range, shard.range)
       if (part !== undefined) yield* this.#scanShard(shard, part, signal)
@@ -135,11 +135,7 @@ export class StaleView {
   }
 
   /** A replica that goes away is replaced by the next one, behind the last row: both show the same. */
-  async *#scanShard(
-    shard: Shard,
-    range: KeyRange,
-    signal: AbortSignal,
-  ): AsyncGenerator<readonly ScanRow[]> {
+  async *#scanShard(shard: Shard, range: KeyRange, signal: AbortSignal): AsyncGenerator<ScanRow[]> {
     const { at } = this
     const left = [...this.replicasOf(shard)]
     const progress = { start: range.start }
@@ -161,9 +157,9 @@ export class StaleView {
 
 /** Remembers where a scan of the rest begins. */
 async function* noting(
-  pages: AsyncIterable<readonly ScanRow[]>,
+  pages: AsyncIterable<ScanRow[]>,
   progress: { start: Buffer },
-): AsyncGenerator<readonly ScanRow[], void> {
+): AsyncGenerator<ScanRow[], void> {
   for await (const page of pages) {
     const last = page.at(-1)
     if (last !== undefined) progress.start = keyAfter(last.key)

@@ -82,13 +82,17 @@ export type EngineQuery =
       readonly slop: number
       readonly boost: number
     }
-  /** min <= value <= max. An open end is an infinity, an exclusive end the next double. */
+  /**
+   * min <= value <= max. An open end is an infinity, an exclusive end the next double. `exact` selects the terms of
+   * documents with numbers beyond doubles (mapping/exact-numbers.ts); the engine's caller takes it out.
+   */
   | {
       readonly kind: 'range'
       readonly field: string
       readonly min: number
       readonly max: number
       readonly boost: number
+      readonly exact?: { readonly field: string; readonly matcher: TermMatcher }
     }
   /** A box that contains every candidate, and the exact test. */
   | {

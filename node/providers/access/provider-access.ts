@@ -11,13 +11,16 @@ import { hasReferences, parseReferences } from '../config/references.ts'
 import { ResolvedTexts } from './resolved-texts.ts'
 import type { SecretSource } from './secret-source.ts'
 import { permitOf } from './url-rules.ts'
-import type { AddressRule, UrlOrigin, UrlRules } from './url-rules.ts'
+import type { AddressRule, UrlOrigin, UrlPermit, UrlRules } from './url-rules.ts'
+import type { VariableGrant } from './variable-grants.ts'
 
 /** The surroundings of a node, as far as providers see them. */
 export interface ProviderSurroundings {
   readonly env: Env
   readonly secrets: SecretSource
   readonly rules: UrlRules
+  /** The variables to which configurations may refer. Absent: none but each provider's own. */
+  readonly variables?: readonly VariableGrant[]
   /** Where the node's own inference server answers. Absent: at the default of the provider `quarry`. */
   readonly ownInference?: OwnInferenceUrl
 }
@@ -33,6 +36,8 @@ export interface ResolvedEndpoint {
   readonly apiKey: string | undefined
   /** Whether what identifies the node may be sent there (UR2). */
   readonly maySendSecrets: boolean
+  /** Whether errors may say what was answered (UR4). */
+  readonly mayBeQuoted: boolean
   /** Must be applied to every message about the call. */
   readonly redact: (message: string) => string
 }
@@ -44,6 +49,8 @@ export interface EndpointQuestion {
   readonly config: EndpointConfig
   /** The provider's own URL, if the table has none. */
   readonly ownUrl?: string
+  /** What holds the configuration: an index, or a query, whose client chooses no hosts. Absent: an index. */
+  readonly asker?: 'index' | 'query'
   /** What else was resolved for the call, so that messages show nothing of it either. Absent: nothing. */
   readonly texts?: ResolvedTexts
 }
@@ -65,27 +72,27 @@ export class ProviderAccess {
 
   /** Rejects with a ProviderError that names what cannot be resolved, or where a key must not go. */
   async endpoint(question: EndpointQuestion): Promise<ResolvedEndpoint> {
-    const { name, provider, config, ownUrl, texts = this.texts() } = question
+    const { name, provider, ownUrl, texts = this.texts() } = question
     const row = PROVIDERS[provider]
     try {
       const own = (await this.#ownServer(question)) ?? row.url ?? ownUrl
-      const { url, origin } = await this.#urlOf(config, { provider, own, texts })
+      const { url, origin } = await this.#urlOf(question, { own, texts })
       const permit = permitOf({ url, origin, place: row.place, own }, this.#around.rules)
-      const { apiKey, isOurs } = await this.#keyOf(config, provider, texts)
+      if (permit === undefined) {
+        throw refused(
+          `url: a query names a provider's own server, which is meant without a url, or one of the node's provider hosts; ${url.host} is none`,
+        )
+      }
       if (!permit.mayBePlain && url.protocol === 'http:') {
         throw refused(
           `url: ${url.host} must be reached by https:, or named in the node's provider hosts`,
         )
       }
-      if (isOurs && !permit.maySendSecrets) {
-        throw refused(
-          `api_key: variables and secrets of the node are sent only to the provider's own host; ` +
-            `name ${url.host} in the node's provider hosts, or write the key itself`,
-        )
-      }
-      const { addresses, maySendSecrets } = permit
+      const apiKey = await this.#keyOf(question, { url, permit, texts })
+      const { addresses, maySendSecrets, mayBeQuoted } = permit
       const redact = (message: string): string => texts.redact(message)
-      return { url: url.href.replace(/\/$/, ''), addresses, apiKey, maySendSecrets, redact }
+      const text = url.href.replace(/\/$/, '')
+      return { url: text, addresses, apiKey, maySendSecrets, mayBeQuoted, redact }
     } catch (error) {
       throw named(error, name, texts)
     }
@@ -117,24 +124,22 @@ export class ProviderAccess {
   }
 
   async #urlOf(
-    { url }: EndpointConfig,
-    found: {
-      readonly provider: ProviderName
-      readonly own: string | undefined
-      readonly texts: ResolvedTexts
-    },
+    { provider, config: { url }, asker = 'index' }: EndpointQuestion,
+    { own, texts }: { readonly own: string | undefined; readonly texts: ResolvedTexts },
   ): Promise<{ readonly url: URL; readonly origin: UrlOrigin }> {
-    const { provider, own, texts } = found
+    const { urlVariable } = PROVIDERS[provider]
+    const text = urlVariable === undefined ? undefined : this.variable(urlVariable)
+    const operators =
+      urlVariable === undefined || text === undefined
+        ? undefined
+        : checkUrlText(withScheme(text), urlVariable)
     if (url !== undefined) {
       const resolved = checkUrlText(await texts.resolve(url, 'url'), 'url')
       if (hasReferences(parseReferences(url, 'url'))) texts.hide(resolved.host)
-      return { url: resolved, origin: 'configuration' }
+      if (operators?.href === resolved.href) return { url: operators, origin: 'operator' }
+      return { url: resolved, origin: asker === 'query' ? 'query' : 'configuration' }
     }
-    const { urlVariable } = PROVIDERS[provider]
-    const text = urlVariable === undefined ? undefined : this.variable(urlVariable)
-    if (urlVariable !== undefined && text !== undefined) {
-      return { url: checkUrlText(withScheme(text), urlVariable), origin: 'operator' }
-    }
+    if (operators !== undefined) return { url: operators, origin: 'operator' }
     if (own === undefined) throw refused('url is required')
     return { url: new URL(own), origin: 'default' }
   }
@@ -150,21 +155,41 @@ export class ProviderAccess {
     return isElsewhere ? undefined : ownInference()
   }
 
-  /** `isOurs`: the key is the node's own, because a variable or a reference holds it. */
+  /**
+   * The key as it is written; or the provider's own variable, where the node may send what is its own (UR2). Whether
+   * a variable has a value is told to nobody whose configuration may not send it.
+   */
   async #keyOf(
-    { apiKey }: EndpointConfig,
-    provider: ProviderName,
-    texts: ResolvedTexts,
-  ): Promise<{ readonly apiKey: string | undefined; readonly isOurs: boolean }> {
+    { provider, config: { apiKey } }: EndpointQuestion,
+    { url, permit, texts }: KeyQuestion,
+  ): Promise<string | undefined> {
     const { keyVariable } = PROVIDERS[provider]
-    const fallback = keyVariable === undefined ? undefined : texts.variable(keyVariable)
-    const key = apiKey === undefined ? fallback : await texts.resolve(apiKey, 'api_key')
-    if (key === undefined) return { apiKey: undefined, isOurs: false }
-    texts.hide(key)
-    if (!KEY.test(key)) throw refused('api_key: a key has visible characters of ASCII only')
-    const isOurs = apiKey === undefined || hasReferences(parseReferences(apiKey, 'api_key'))
-    return { apiKey: key, isOurs }
+    if (apiKey === undefined) {
+      if (keyVariable === undefined || !permit.maySendSecrets) return undefined
+      const key = texts.variable(keyVariable)
+      return key === undefined ? undefined : checkedKey(key, texts)
+    }
+    if (hasReferences(parseReferences(apiKey, 'api_key')) && !permit.maySendSecrets) {
+      throw refused(
+        `api_key: variables and secrets of the node are sent only to the provider's own host; ` +
+          `name ${url.host} in the node's provider hosts, or write the key itself`,
+      )
+    }
+    return checkedKey(await texts.resolve(apiKey, 'api_key', { url, keyVariable }), texts)
   }
+}
+
+/** Where a key would go, and what may be done there. */
+interface KeyQuestion {
+  readonly url: URL
+  readonly permit: UrlPermit
+  readonly texts: ResolvedTexts
+}
+
+function checkedKey(key: string, texts: ResolvedTexts): string {
+  texts.hide(key)
+  if (!KEY.test(key)) throw refused('api_key: a key has visible characters of ASCII only')
+  return key
 }
 
 /** What a header can carry. */

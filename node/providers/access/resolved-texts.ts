@@ -3,11 +3,14 @@ import { parseReferences, referenceText } from '../config/references.ts'
 import type { TextPiece } from '../config/references.ts'
 import { unavailable } from '../contract/provider-error.ts'
 import type { SecretSource } from './secret-source.ts'
+import { isGranted } from './variable-grants.ts'
+import type { VariableGrant, VariableUse } from './variable-grants.ts'
 
 /** The environment and the secrets of the node. */
 export interface ReferenceSources {
   readonly env: Env
   readonly secrets: SecretSource
+  readonly variables?: readonly VariableGrant[]
 }
 
 /** Shorter ones would make a message unreadable, and protect nothing. */
@@ -27,10 +30,10 @@ export class ResolvedTexts {
   }
 
   /** The text without references. Rejects with the reference's name if one leads to nothing. */
-  async resolve(text: string, where: string): Promise<string> {
+  async resolve(text: string, where: string, use: VariableUse = {}): Promise<string> {
     const parts: string[] = []
     for (const piece of parseReferences(text, where)) {
-      parts.push(await this.#resolvePiece(piece, where))
+      parts.push(await this.#resolvePiece(piece, where, use))
     }
     return parts.join('')
   }
@@ -61,18 +64,32 @@ export class ResolvedTexts {
     return shown
   }
 
-  async #resolvePiece(piece: TextPiece, where: string): Promise<string> {
+  async #resolvePiece(piece: TextPiece, where: string, use: VariableUse): Promise<string> {
     if (piece.kind === 'literal') return piece.text
     const value =
-      piece.kind === 'secret'
-        ? await this.#sources.secrets.find(piece.name)
-        : this.#sources.env[piece.name]
+      piece.kind === 'variable'
+        ? this.#granted(piece.name, use)
+        : ((await this.#sources.secrets.find(piece.name)) ??
+          this.#granted(variableOf(piece.name), use))
+    // One message, whether the variable is not set or not theirs: nobody finds out which variables there are.
     if (value === undefined || value === '') {
       const remedy =
-        piece.kind === 'secret' ? 'add the secret to the node' : "set it in the node's environment"
+        piece.kind === 'secret'
+          ? 'add the secret to the node'
+          : "set it in the node's environment, and name it in the node's provider variables"
       throw unavailable(`${where}: ${referenceText(piece)} has no value; ${remedy}`)
     }
     this.hide(value)
     return value
   }
+
+  #granted(name: string, use: VariableUse): string | undefined {
+    const { env, variables = [] } = this.#sources
+    return isGranted(name, variables, use) ? env[name] : undefined
+  }
+}
+
+/** The variable of a secret that has no file: of `openai.api_key` it is OPENAI_API_KEY. */
+function variableOf(name: string): string {
+  return name.toUpperCase().replaceAll(/[.-]/g, '_')
 }

@@ -1,9 +1,8 @@
-// Where secrets come from: files of a directory, one for each secret, as Kubernetes mounts them, and then the
-// environment. They are read at each use, so that a rotated secret needs no restart.
+// Where secrets come from: files of a directory, one for each secret, as Kubernetes mounts them. They are read at each
+// use, so that a rotated secret needs no restart.
 
 import { open } from 'node:fs/promises'
 import path from 'node:path'
-import type { Env } from '../../../lib/env.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 
 const SECRET_BYTES_MAX = 64 * 1024
@@ -18,25 +17,17 @@ export interface SecretSource {
   find(name: string): Promise<string | undefined>
 }
 
-/** The secrets of a node. Without a directory there is the environment alone. */
+/** The secrets of a node. Without a directory there are none. */
 export class NodeSecrets implements SecretSource {
   readonly #directory: string | undefined
-  readonly #env: Env
 
-  constructor(directory: string | undefined, env: Env) {
+  constructor(directory: string | undefined) {
     this.#directory = directory
-    this.#env = env
   }
 
   async find(name: string): Promise<string | undefined> {
-    const stored = this.#directory === undefined ? undefined : await read(this.#directory, name)
-    return stored ?? this.#env[variableOf(name)]
+    return this.#directory === undefined ? undefined : read(this.#directory, name)
   }
-}
-
-/** `openai.api_key` is OPENAI_API_KEY. */
-function variableOf(name: string): string {
-  return name.toUpperCase().replaceAll(/[.-]/g, '_')
 }
 
 /** The file without the line end that editors add. */

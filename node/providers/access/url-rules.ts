@@ -6,15 +6,16 @@
 //        is connected to, so another answer of the resolver changes nothing.
 //   UR2  A text that was resolved from a reference or from a variable leaves only for a host that the operator
 //        named, or that is the provider's own.
-//   UR3  Link-local addresses, and all others where clouds keep the identity of machines, need a host that the
-//        operator named.
+//   UR3  Addresses that are not of the public Internet need a host that the operator named. A URL that no
+//        configuration gives, the node's own inference server among them, is the operator's.
+//   UR4  What an answer says is repeated only if its host is the provider's own, or the operator named it.
 
 import { lookup as lookupAddresses } from 'node:dns'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 
 /** The addresses that a connection may have. */
-export type AddressRule = 'any' | 'not-link-local' | 'public'
+export type AddressRule = 'any' | 'public'
 
 /** What the operator allows. */
 export interface UrlRules {
@@ -23,14 +24,12 @@ export interface UrlRules {
    * a URL.
    */
   readonly trustedHosts: readonly string[]
-  /** False: local providers need public addresses or a trusted host, as hosted ones do. */
-  readonly allowsPrivateLocal: boolean
 }
 
-export const URL_RULES_DEFAULT: UrlRules = { trustedHosts: [], allowsPrivateLocal: true }
+export const URL_RULES_DEFAULT: UrlRules = { trustedHosts: [] }
 
 /** Where a URL was found. */
-export type UrlOrigin = 'default' | 'operator' | 'configuration'
+export type UrlOrigin = 'default' | 'operator' | 'configuration' | 'query'
 
 /** One URL and what is known of it. */
 export interface UrlQuestion {
@@ -46,65 +45,71 @@ export interface UrlPermit {
   readonly addresses: AddressRule
   readonly maySendSecrets: boolean
   readonly mayBePlain: boolean
+  /** Whether errors may say what the host answered (UR4). */
+  readonly mayBeQuoted: boolean
 }
 
-/** Decides about a URL by its text alone. */
-export function permitOf(question: UrlQuestion, rules: UrlRules): UrlPermit {
+const ALL: UrlPermit = {
+  addresses: 'any',
+  maySendSecrets: true,
+  mayBePlain: true,
+  mayBeQuoted: true,
+}
+
+/**
+ * Decides about a URL by its text alone. Undefined: nothing may be sent there. Who may only ask queries chooses
+ * no host: a query names the provider's own URL, or a host that the operator named.
+ */
+export function permitOf(question: UrlQuestion, rules: UrlRules): UrlPermit | undefined {
   const { url, origin, place, own } = question
-  if (origin === 'operator' || isTrusted(url, rules)) {
-    return { addresses: 'any', maySendSecrets: true, mayBePlain: true }
+  if (origin === 'operator' || isTrusted(url, rules)) return ALL
+  const isHosted = place === 'hosted'
+  const ownUrl = own === undefined ? undefined : new URL(own)
+  const isOwn =
+    origin === 'default' ||
+    (ownUrl !== undefined && (isHosted ? ownUrl.host === url.host : isSamePlace(ownUrl, url)))
+  if (origin === 'query' && !isOwn) return undefined
+  return {
+    addresses: isOwn && !isHosted ? 'any' : 'public',
+    maySendSecrets: isOwn && isHosted,
+    mayBePlain: !isHosted,
+    mayBeQuoted: isOwn,
   }
-  const isOwn = origin === 'default' || (own !== undefined && new URL(own).host === url.host)
-  if (place === 'hosted') return { addresses: 'public', maySendSecrets: isOwn, mayBePlain: false }
-  const addresses = origin === 'default' || rules.allowsPrivateLocal ? 'not-link-local' : 'public'
-  return { addresses, maySendSecrets: false, mayBePlain: true }
+}
+
+/** Below another path of the same server may be another service. */
+function isSamePlace(own: URL, url: URL): boolean {
+  return own.origin === url.origin && trimmed(own.pathname) === trimmed(url.pathname)
+}
+
+function trimmed(pathname: string): string {
+  return pathname.replace(/\/+$/, '')
+}
+
+function isTrusted(url: URL, { trustedHosts }: UrlRules): boolean {
+  return trustedHosts.some((trusted) => isHostOf(url, trusted))
 }
 
 /** `host` means every port of it, `host:port` this one, also where it is the scheme's own. */
-function isTrusted({ hostname, port, protocol }: URL, { trustedHosts }: UrlRules): boolean {
+export function isHostOf({ hostname, port, protocol }: URL, host: string): boolean {
   const place = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`
-  return trustedHosts.some((trusted) => {
-    const name = trusted.toLowerCase()
-    return name === place || name === hostname
-  })
+  const name = host.toLowerCase()
+  return name === place || name === hostname
 }
 
 /** Whether an address is of the public Internet. */
 export type IsPublic = (address: string) => boolean
 
-/** Link-local addresses, also inside IPv6, and where clouds answer about a machine besides: address and prefix. */
-const OF_THE_MACHINE: readonly (readonly [address: string, prefix: number])[] = [
-  ['169.254.0.0', 16],
-  ['fe80::', 10],
-  ['::a9fe:0', 112],
-  ['64:ff9b::a9fe:0', 112],
-  ['fd00:ec2::', 32],
-  ['fd20:ce::', 32],
-  ['100.100.100.200', 32],
-  ['168.63.129.16', 32],
-]
-const ofTheMachine = buildBlockList(OF_THE_MACHINE)
-
 export function isAllowed(address: string, rule: AddressRule, isPublic: IsPublic): boolean {
-  if (rule === 'any') return true
-  if (rule === 'public') return isPublic(address)
-  return !ofTheMachine.check(address, familyOf(address))
+  return rule === 'any' || isPublic(address)
 }
 
-function buildBlockList(subnets: typeof OF_THE_MACHINE): BlockList {
-  const list = new BlockList()
-  for (const [address, prefix] of subnets) list.addSubnet(address, prefix, familyOf(address))
-  return list
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIP(address) === 4 ? 'ipv4' : 'ipv6'
-}
+export const ADDRESS_REFUSED = 'ADDRESS_REFUSED'
 
 /** A host whose address is not allowed. The message has no address, which only this node may know. */
 class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
-  readonly code = 'ADDRESS_REFUSED'
+  readonly code = ADDRESS_REFUSED
 }
 
 /** How addresses of names are checked. */

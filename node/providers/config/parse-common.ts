@@ -79,6 +79,12 @@ export function parseUrl(fields: FieldReader, name = 'url'): string | undefined 
   return text
 }
 
+/**
+ * The scheme, the host and the path, and nothing of what parsers forgive: user information, a query and a fragment,
+ * also empty ones, would cut off the path that a provider appends.
+ */
+const URL_TEXT = /^https?:\/\/[^\s/?#@\\]+(?:\/[^\s?#@\\]*)?$/i
+
 /** The form of a URL. Where it leads is checked at each use (access/url-rules.ts). */
 export function checkUrlText(text: string, where: string): URL {
   const url = URL.parse(text)
@@ -86,8 +92,8 @@ export function checkUrlText(text: string, where: string): URL {
   if (url === null || !isHttp || url.hostname === '') {
     throw new ServiceError('INVALID_ARGUMENT', `${where} must be a URL with http: or https:`)
   }
-  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    const message = `${where} must hold no password, no query and no fragment; use api_key`
+  if (!URL_TEXT.test(text)) {
+    const message = `${where} must be http:// or https://, a host and a path, and hold no password, no query and no fragment; use api_key`
     throw new ServiceError('INVALID_ARGUMENT', message)
   }
   return url

@@ -71,25 +71,25 @@ export class ProviderCaller {
   /** The same for a request that is made already. */
   async send(
     name: string,
-    { redact }: Pick<ResolvedEndpoint, 'redact'>,
+    { redact, mayBeQuoted }: Pick<ResolvedEndpoint, 'redact' | 'mayBeQuoted'>,
     ask: HttpAsk,
   ): Promise<HttpAnswer> {
     const answerBytesMax = Math.max(ask.answerBytesMax, ERROR_BYTES_MIN)
     const answer = await this.#http.ask({ ...ask, answerBytesMax }).catch((error: unknown) => {
       if (!(error instanceof HttpFailure)) throw error
       // The cause is left out: errors of Node quote hosts, and nothing shows that they quote no more.
-      throw unavailable(redact(`${name}: ${error.message}`))
+      const message = redact(`${name}: ${error.message}`)
+      throw error.isRefusal ? refused(message) : unavailable(message)
     })
     if (answer.status === OK) return answer
-    throw this.#failureOf(answer, name, redact)
+    throw this.#failureOf(answer, name, mayBeQuoted ? saidBy(answer.body, redact) : undefined)
   }
 
   #failureOf(
-    { status, headers, body }: HttpAnswer,
+    { status, headers }: HttpAnswer,
     name: string,
-    redact: (message: string) => string,
+    said: string | undefined,
   ): ProviderError {
-    const said = saidBy(body, redact)
     const message = `${name}: status ${status}${said === undefined ? '' : `: ${said}`}`
     const retryAfterMs = parseRetryAfterMs(headers['retry-after'], this.#clock.nowMs())
     const asksToWait = OVERLOADED_STATUSES.has(status) && retryAfterMs !== undefined

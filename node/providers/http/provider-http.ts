@@ -16,7 +16,7 @@ import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ByteCollector } from '../../../lib/http/byte-collector.ts'
 import { runSliced } from '../../../lib/sliced.ts'
 import type { Env } from '../../../lib/env.ts'
-import { checkLiteralAddress, checkedLookup } from '../access/url-rules.ts'
+import { ADDRESS_REFUSED, checkLiteralAddress, checkedLookup } from '../access/url-rules.ts'
 import type { AddressRule, IsPublic } from '../access/url-rules.ts'
 
 const SOCKETS_PER_HOST_MAX = 32
@@ -46,6 +46,11 @@ export interface HttpAnswer {
 /** Why there is no whole answer. The message is for people and holds nothing of the request. */
 export class HttpFailure extends Error {
   override readonly name = 'HttpFailure'
+
+  /** Whether the rules of addresses refused the host, so that asking again changes nothing. */
+  get isRefusal(): boolean {
+    return codeOf(this.cause) === ADDRESS_REFUSED
+  }
 }
 
 /** The parts of the client. */
@@ -214,7 +219,7 @@ const REASON_BY_CODE: ReadonlyMap<string, string> = new Map([
   ['ENOTFOUND', 'the host has no address'],
   ['EAI_AGAIN', 'the host cannot be resolved'],
   [
-    'ADDRESS_REFUSED',
+    ADDRESS_REFUSED,
     "the host's address is not allowed; the operator may name it in the node's provider hosts",
   ],
   ['ERR_TLS_CERT_ALTNAME_INVALID', "the host's certificate is not for this name"],

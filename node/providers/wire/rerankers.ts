@@ -21,7 +21,7 @@ interface Question {
   readonly signal: AbortSignal
 }
 
-/** How one provider is asked. A score is undefined for a document that the answer leaves out. */
+/** How one provider is asked, as a query says. A score is undefined for a document that the answer leaves out. */
 interface Ranking {
   readonly documentsMax: number
   ask(question: Question): Promise<readonly (number | undefined)[]>
@@ -83,7 +83,7 @@ function quarryRanking(config: QuarryRerankerConfig, wire: WireParts): Ranking {
     ask: async ({ query, documents, signal }) => {
       const answer = await wire.caller.callForJson({
         name,
-        endpoint: await endpointOf(wire, config),
+        endpoint: await endpointOf(wire, config, 'query'),
         path: '/api/rerank',
         headers: {},
         body: { model: config.model, query, prompts: documents },
@@ -104,7 +104,7 @@ function cohereRanking(config: CohereRerankerConfig, wire: WireParts): Ranking {
   return {
     documentsMax: 1_000,
     ask: async ({ query, documents, signal }) => {
-      const endpoint = await endpointOf(wire, config)
+      const endpoint = await endpointOf(wire, config, 'query')
       const { keyVariable = '' } = PROVIDERS.cohere
       keyOf(endpoint, name, keyVariable)
       const answer = await wire.caller.callForJson({
@@ -144,6 +144,7 @@ function vertexRanking(config: VertexRerankerConfig, wire: WireParts): Ranking {
         { ...config, location: 'global' },
         {
           name,
+          asker: 'query',
           ownUrl: () => 'https://discoveryengine.googleapis.com',
           path: ({ project }) =>
             `/v1/projects/${project}/locations/global/rankingConfigs/default_ranking_config:rank`,

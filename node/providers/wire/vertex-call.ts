@@ -1,3 +1,4 @@
+import type { EndpointQuestion } from '../access/provider-access.ts'
 import type { VertexPlace } from '../config/provider-config.ts'
 import { refused } from '../contract/provider-error.ts'
 import type { WireParts } from './wire-parts.ts'
@@ -7,6 +8,7 @@ const GLOBAL = 'global'
 /** One call of the cloud AI platform. */
 export interface VertexRequest {
   readonly name: string
+  readonly asker?: EndpointQuestion['asker']
   /** The service's own URL in a location. */
   readonly ownUrl: (location: string) => string
   /** Below the project and the location; begins with a slash. */
@@ -21,7 +23,7 @@ export interface VertexRequest {
 export async function vertexCall(
   parts: WireParts,
   config: VertexPlace,
-  { name, ownUrl, path, ...request }: VertexRequest,
+  { name, asker = 'index', ownUrl, path, ...request }: VertexRequest,
 ): Promise<unknown> {
   const { access, caller, identity } = parts
   const texts = access.texts()
@@ -33,6 +35,7 @@ export async function vertexCall(
     provider: 'vertex',
     config: { url: config.url, apiKey: undefined },
     ownUrl: ownUrl(location),
+    asker,
     texts,
   })
   if (!endpoint.maySendSecrets) {

@@ -1,4 +1,8 @@
-import type { ProviderAccess, ResolvedEndpoint } from '../access/provider-access.ts'
+import type {
+  EndpointQuestion,
+  ProviderAccess,
+  ResolvedEndpoint,
+} from '../access/provider-access.ts'
 import type { EndpointConfig } from '../config/provider-config.ts'
 import type { ProviderName } from '../config/provider-table.ts'
 import type { ProviderCaller } from '../http/provider-call.ts'
@@ -45,8 +49,9 @@ export function nameOf({ provider, model }: Pick<HttpModel, 'provider' | 'model'
 export function endpointOf(
   { access }: Pick<WireParts, 'access'>,
   config: HttpModel,
+  asker: EndpointQuestion['asker'] = 'index',
 ): Promise<ResolvedEndpoint> {
-  return access.endpoint({ name: nameOf(config), provider: config.provider, config })
+  return access.endpoint({ name: nameOf(config), provider: config.provider, config, asker })
 }
 
 /** The key of a provider that answers nobody without one. */

@@ -40,7 +40,9 @@ export function parseRange(clause: Clause): Query {
     }
     refuseReversed(exact, compareNumbers, where)
     const isRounded = isRawNumber(min) || isRawNumber(max)
-    return { kind: 'numbers', field, bounds, ...(isRounded ? { exact } : {}), boost }
+    if (!isRounded) return { kind: 'numbers', field, bounds, boost }
+    const decimals = { ...exact, min: decimalOf(min), max: decimalOf(max) }
+    return { kind: 'numbers', field, bounds, exact: decimals, boost }
   }
   if (!isTextOrAbsent(min) || !isTextOrAbsent(max)) {
     return refuse(
@@ -121,6 +123,10 @@ function refuseReversed<Value>(
 /** Compares by UTF-8 bytes, as the terms of an index are ordered. */
 function compareText(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'))
+}
+
+function decimalOf(value: JsonNumber | undefined): string | undefined {
+  return isRawNumber(value) ? value.rawJSON : value === undefined ? undefined : String(value)
 }
 
 function doubleOf(value: JsonNumber | undefined, where: string): number | undefined {

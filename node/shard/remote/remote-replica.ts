@@ -71,7 +71,7 @@ export class RemoteReplica implements ShardReplica {
     })
   }
 
-  async scanAt({ range, at, signal }: ScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  async scanAt({ range, at, signal }: ScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     const argument = new WireWriter()
     writeScan(argument, { range, at })
     return pagesOf(await this.#asker.openStream({ operation: OPERATIONS.scanAt, argument, signal }))
@@ -97,6 +97,6 @@ export class RemoteReplica implements ShardReplica {
   }
 }
 
-async function* pagesOf(stream: AnswerStream): AsyncGenerator<readonly ScanRow[], void> {
+async function* pagesOf(stream: AnswerStream): AsyncGenerator<ScanRow[], void> {
   for await (const part of stream) yield stream.reading(() => readRows(part))
 }

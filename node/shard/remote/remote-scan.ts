@@ -18,7 +18,7 @@ const FRUITLESS_MAX = 8
 export async function remoteScan(
   asker: ShardAsker,
   { range, at, signal }: ShardScanOptions,
-): Promise<AsyncIterable<readonly ScanRow[]>> {
+): Promise<AsyncIterable<ScanRow[]>> {
   if (at === undefined) return scanNow(asker, { range, signal })
   const options = { range, at, signal }
   return pagesOf(asker, options, await openScan(asker, options))
@@ -28,7 +28,7 @@ export async function remoteScan(
 async function scanNow(
   asker: ShardAsker,
   { range, signal }: Omit<ScanOptions, 'at'>,
-): Promise<AsyncIterable<readonly ScanRow[]>> {
+): Promise<AsyncIterable<ScanRow[]>> {
   const argument = new WireWriter()
   writeRange(argument, range)
   const stream = await asker.openStream({ operation: OPERATIONS.scanNow, argument, signal })
@@ -40,7 +40,7 @@ async function* pagesOf(
   asker: ShardAsker,
   options: ScanOptions,
   first: AnswerStream,
-): AsyncGenerator<readonly ScanRow[], void> {
+): AsyncGenerator<ScanRow[], void> {
   const { range, signal } = options
   const progress: Progress = { start: range.start, fruitless: 0 }
   for (let stream = first; ;) {
@@ -68,7 +68,7 @@ interface Progress {
 async function* pagesOfStream(
   stream: AnswerStream,
   progress: Progress,
-): AsyncGenerator<readonly ScanRow[], void> {
+): AsyncGenerator<ScanRow[], void> {
   for await (const part of stream) {
     const rows = stream.reading(() => readRows(part))
     const last = rows.at(-1)

@@ -89,7 +89,7 @@ export class RemoteShard implements Shard {
     return this.#asker.ask(SHARD_CALLS.moment, range, options)
   }
 
-  scan(options: ShardScanOptions): Promise<AsyncIterable<readonly ScanRow[]>> {
+  scan(options: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     return remoteScan(this.#asker, options)
   }
 

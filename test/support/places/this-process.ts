@@ -43,7 +43,14 @@ class ThisProcess implements StoreUnderTest {
   }
 
   async start(): Promise<void> {
-    const flags = { dataDir: this.#dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
+    const hosts = { providerHosts: '127.0.0.1' }
+    const flags = {
+      ...hosts,
+      dataDir: this.#dataDir,
+      apiPort: '0',
+      healthPort: '0',
+      logLevel: 'error',
+    }
     this.#node = await startNode(parseNodeConfig({}, flags))
   }
 

@@ -15,6 +15,8 @@ import { must } from '../../../lib/assert.ts'
 const BIN = path.resolve(import.meta.dirname, '../../../bin/quarry')
 const LEAPING_DATE = new URL('leaping-date.ts', import.meta.url).href
 const LOG_LINES_MAX = 200
+/** The models of tests answer on this machine. */
+const MODELS_HERE = { QUARRY_PROVIDER_HOSTS: '127.0.0.1' }
 
 export interface StoreProcessOptions {
   readonly dataDir: string
@@ -149,7 +151,7 @@ class Launch {
     this.#child = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       // The store ends itself when this pipe closes: should the test be killed, it dies as well.
-      env: { ...process.env, QUARRY_PARENT_PIPE: '3', ...preloads, ...env },
+      env: { ...process.env, ...MODELS_HERE, QUARRY_PARENT_PIPE: '3', ...preloads, ...env },
     })
     this.ready = firstLine(must(this.#child.stdout, 'a pipe'), readyOf)
     this.servingPid = firstLine(

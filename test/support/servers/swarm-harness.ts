@@ -283,7 +283,7 @@ export async function tableContent(
     limit: undefined,
   }
   const pages = await Array.fromAsync(
-    await store.scan(table, request, new AbortController().signal),
+    await store.scan(table, request, { signal: new AbortController().signal }),
   )
   const lines = Buffer.concat(pages).toString().split('\n').filter(Boolean)
   const rows = lines.map((line): [string, unknown] => {

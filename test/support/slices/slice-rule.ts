@@ -1,6 +1,7 @@
 // The rule of slices as numbers, and how a test holds a machine to it that others use too.
 
 import { expect } from 'chai'
+import { slowdown } from './yardstick.ts'
 
 /** Work without collections of garbage, in a turn of an event loop and in a slice of a worker. */
 const RULE_MS = { loop: 20, worker: 50 } as const
@@ -71,27 +72,4 @@ function boundsAt(times: number): SliceBounds {
     worker: WORK_MS_MAX.worker * times,
     withCollections: WITH_COLLECTIONS_MS_MAX * times,
   }
-}
-
-/** CPU time of one run of the yardstick on the machine for which `BUSY_FACTOR` was chosen. */
-const YARDSTICK_MS = 3
-/** Together much longer than the ticks in which some kernels count CPU time. */
-const YARDSTICK_RUNS = 20
-const YARDSTICK = JSON.stringify(
-  Array.from({ length: 4000 }, (_, n) => ({
-    n,
-    title: `title ${n}`,
-    tags: ['sea', 'sand', `${n}`],
-  })),
-)
-
-/**
- * How many times slower than that machine this one is now, at least 1: CPU time contains what a host takes from a
- * virtual machine, and what a neighbour on the same core does to it.
- */
-function slowdown(): number {
-  const began = process.threadCpuUsage()
-  for (let run = 0; run < YARDSTICK_RUNS; run += 1) JSON.stringify(JSON.parse(YARDSTICK))
-  const { user, system } = process.threadCpuUsage(began)
-  return Math.max(1, (user + system) / 1000 / YARDSTICK_RUNS / YARDSTICK_MS)
 }

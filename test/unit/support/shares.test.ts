@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { divideTests } from '../../ci/shares.ts'
+import { divideTests, filesInScope, longFilesMissingFrom } from '../../ci/shares.ts'
 
 const CRASH = 'test/integration/crash.test.ts'
 const DEMOS = ['test/integration/cli-swarm.test.ts', 'test/integration/docs-browser.test.ts']
@@ -47,5 +47,22 @@ describe('divideTests', () => {
 
   it('has an empty share of what measures when nothing does', () => {
     expect(divideTests([CRASH], () => '').alone.files).to.deep.equal([])
+  })
+})
+
+describe('filesInScope', () => {
+  it('has each file either in what is quick or in the rest', () => {
+    const quick = filesInScope(FILES, 'quick')
+    const rest = filesInScope(FILES, 'rest')
+
+    expect([...quick, ...rest].toSorted()).to.deep.equal(FILES.toSorted())
+    expect(rest).to.include(CRASH)
+    expect(quick).to.include(MEASURING)
+    expect(filesInScope(FILES, 'all')).to.deep.equal(FILES)
+  })
+
+  it('tells which long files are gone', () => {
+    expect(longFilesMissingFrom(FILES)).to.include('test/integration/model.test.ts')
+    expect(longFilesMissingFrom(FILES)).not.to.include(CRASH)
   })
 })

@@ -697,14 +697,22 @@ export interface components {
              *     that is written plainly is shown as `***`.
              */
             readonly embedder?: {
+                readonly url?: components["schemas"]["ProviderUrl"];
+                readonly api_url?: components["schemas"]["ProviderUrl"];
+            } & {
                 readonly [key: string]: unknown;
             };
             /** @description The model that describes images, audio and video in words, which are then embedded. */
             readonly summarizer?: {
+                readonly url?: components["schemas"]["ProviderUrl"];
+            } & {
                 readonly [key: string]: unknown;
             };
             /** @description How long texts are divided, so that each part has a vector of its own. */
             readonly chunker?: {
+                readonly url?: components["schemas"]["ProviderUrl"];
+                readonly api_url?: components["schemas"]["ProviderUrl"];
+            } & {
                 readonly [key: string]: unknown;
             };
             /** @description So many terms of each sparse vector are searched, the heaviest. Default: all of them. */
@@ -716,6 +724,12 @@ export interface components {
         } & {
             readonly [key: string]: unknown;
         };
+        /**
+         * @description Where the provider answers, instead of at its own URL: `http:` or `https:`, a host and a path, without user
+         *     information, `?` and `#`; or one reference such as `${VARIABLE}`. Its addresses must be of the public Internet, unless the operator has
+         *     named the host (`--provider-hosts`).
+         */
+        readonly ProviderUrl: string;
         readonly IndexStatus: {
             /** @enum {string} */
             readonly index_type: "full_text" | "embeddings";
@@ -974,9 +988,15 @@ export interface components {
          *     every kind may carry a `boost`, which filters and scans ignore. A missing field never matches,
          *     and an array matches when one of its elements does.
          *
-         *     A scan reads stored documents, without an index: text is split into words and compared whole,
-         *     without stop words or stems, and every filter has to name its field. `regexp`, `analyzer`,
-         *     `fuzziness`, `slop` and shapes of more than 1000 positions are refused there.
+         *     A filter means the same everywhere: in a scan, in every part of a query, for words and for vectors. A
+         *     scan, and a search for vectors of a table without a full-text index, test the documents themselves, by the
+         *     types and analyzers that the table's schema and its list of fields give to fields. Fields of which the table
+         *     has not decided the type, as without a full-text index, have in each document the type of their first value
+         *     there; a value that the filter cannot test does not match. Shapes of more than 1000 positions, what indexes
+         *     keep beside documents (`_chunks`, `_summaries`) and fields that a schema leaves out are refused there.
+         *
+         *     A dotted name means every way to read it: `a.b` is the member `b` of `a`, and a member of the name `a.b`.
+         *     Numbers are compared with all their digits, up to 1000 of them.
          *
          *     One query may have 1024 clauses, 20 levels deep; a text or query string 10000 characters, a
          *     pattern 1000 (a regular expression 500), all texts, terms and patterns together 200000; 8192
@@ -1476,6 +1496,11 @@ export interface components {
             readonly reranker?: {
                 readonly provider: string;
                 readonly model?: string;
+                /**
+                 * @description Another server than the provider's own: one of the hosts that the operator has named
+                 *     (`--provider-hosts`). Any other is refused.
+                 */
+                readonly url?: string;
                 /** @description The field whose text is read. */
                 readonly field?: string;
                 /** @description Makes the text that is read of the document, instead of `field`. */
@@ -2551,6 +2576,7 @@ export type TableName = components['schemas']['TableName'];
 export type IndexName = components['schemas']['IndexName'];
 export type Document = components['schemas']['Document'];
 export type IndexConfig = components['schemas']['IndexConfig'];
+export type ProviderUrl = components['schemas']['ProviderUrl'];
 export type IndexStatus = components['schemas']['IndexStatus'];
 export type Enrichment = components['schemas']['Enrichment'];
 export type ParkedDocument = components['schemas']['ParkedDocument'];

@@ -35,6 +35,11 @@ export class SearchSnapshot {
     return search(this.segments, request)
   }
 
+  /** Whether a document, perhaps a deleted one, has the field. */
+  hasField(name: string): boolean {
+    return this.segments.some(({ segment }) => segment.field(name) !== undefined)
+  }
+
   /** Every match, segment by segment; columns are in `live.segment.field(name).column`. */
   collect(request: MatchRequest, visit: MatchVisitor): Sliced<void> {
     return collect(this.segments, request, visit)

@@ -1,5 +1,7 @@
 // The index fields of one document while its values are collected.
 
+import { orderedTextOf } from '../../../document/decimal.ts'
+import { EXACT_SUFFIX } from './field-names.ts'
 import type { IndexableField, IndexableToken, TokenSequence } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
@@ -15,10 +17,17 @@ interface TextField {
   readonly tokens: TokenList
   length: number
 }
+interface NumberField {
+  readonly kind: 'number'
+  readonly name: string
+  readonly values: number[]
+  /** By the place among the values: the decimals that no double means. */
+  readonly decimals: Map<number, string>
+}
 type OpenField =
   | TextField
   | { readonly kind: 'keyword'; readonly name: string; readonly values: string[] }
-  | { readonly kind: 'number'; readonly name: string; readonly values: number[] }
+  | NumberField
   | { readonly kind: 'point'; readonly name: string; readonly values: GeoPoint[] }
 
 /** Takes the tokens of one value in their order. */
@@ -54,9 +63,16 @@ export class DocumentFields {
     return true
   }
 
-  addNumber(name: string, value: number): boolean {
-    const field = this.#open(name, () => ({ kind: 'number', name, values: [] }))
+  /** `decimal` is the value with all its digits if no double means it. */
+  addNumber(name: string, value: number, decimal?: string): boolean {
+    const field = this.#open(name, () => ({
+      kind: 'number',
+      name,
+      values: [],
+      decimals: new Map<number, string>(),
+    }))
     if (field?.kind !== 'number') return false
+    if (decimal !== undefined) field.decimals.set(field.values.length, decimal)
     field.values.push(value)
     return true
   }
@@ -69,7 +85,11 @@ export class DocumentFields {
   }
 
   finish(): readonly IndexableField[] {
-    return [...this.#fields.values()]
+    return [...this.#fields.values()].flatMap((field) => {
+      if (field.kind !== 'number') return [field]
+      const { kind, name, values } = field
+      return [{ kind, name, values }, ...exactFields(field)]
+    })
   }
 
   #open(name: string, build: () => OpenField): OpenField | undefined {
@@ -81,6 +101,13 @@ export class DocumentFields {
     this.#values += 1
     return field
   }
+}
+
+/** All numbers of the field as terms, if a double cannot carry one of them (exact-numbers.ts). */
+function exactFields({ name, values, decimals }: NumberField): readonly IndexableField[] {
+  if (decimals.size === 0) return []
+  const terms = values.map((value, at) => orderedTextOf(decimals.get(at) ?? String(value)))
+  return [{ kind: 'keyword', name: name + EXACT_SUFFIX, values: terms }]
 }
 
 /**

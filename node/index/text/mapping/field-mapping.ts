@@ -15,7 +15,7 @@ import { DroppedValues } from './dropped-values.ts'
 import { ALL_FIELD } from './field-names.ts'
 import { unindexed } from './field-plan.ts'
 import { FieldPlans, INDEXED_DEPTH_MAX } from './field-plans.ts'
-import { booleanTermOf, dateMsOf, finiteNumberOf, textOf } from './field-values.ts'
+import { booleanTermOf, dateMsOf, decimalBeyond, finiteNumberOf, textOf } from './field-values.ts'
 import { parseGeoPoint } from '../../../geo/parse-geo-point.ts'
 import { parseShape } from '../../../geo/geo-json.ts'
 import { shapeTerm } from './shape-term.ts'
@@ -336,8 +336,9 @@ function addTo(place: Place, target: Target, value: JsonValue): void {
   }
   if (kind === 'number' || kind === 'date') {
     const number = kind === 'number' ? finiteNumberOf(value) : dateMsOf(value)
+    const decimal = kind === 'number' ? decimalBeyond(value) : undefined
     if (number === undefined) place.run.drop(place, 'badValues')
-    else if (!fields.addNumber(indexField, number)) place.run.drop(place, 'overLimit')
+    else if (!fields.addNumber(indexField, number, decimal)) place.run.drop(place, 'overLimit')
     return
   }
   const text = textFor(place, target, value)

@@ -4,6 +4,8 @@ export const ALL_FIELD = '_all'
 export const TYPE_FIELD = '_type'
 export const KEYWORD_SUFFIX = '__keyword'
 export const PREFIX_SUFFIX = '__2gram'
+/** See exact-numbers.ts. No member of a document with such a name is indexed. */
+export const EXACT_SUFFIX = '\u0000exact'
 
 const ALIASES: readonly (readonly [string, string])[] = [
   ['.keyword', KEYWORD_SUFFIX],

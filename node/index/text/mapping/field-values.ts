@@ -1,6 +1,7 @@
 // Converts one JSON value to a value of an index field. Answers undefined if it has another kind.
 
 import { isRawNumber, numberOf } from '../../../document/exact-json.ts'
+import { isBeyondDoubles } from './exact-numbers.ts'
 import { parseDateMs } from '../../../schema/rfc3339.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
 
@@ -25,4 +26,9 @@ export function booleanTermOf(value: JsonValue): string | undefined {
   return value === true || value === false || value === 'true' || value === 'false'
     ? String(value)
     : undefined
+}
+
+/** The decimal of a number that no double means, with all its digits; undefined for other values. */
+export function decimalBeyond(value: JsonValue): string | undefined {
+  return isRawNumber(value) && isBeyondDoubles(value.rawJSON) ? value.rawJSON : undefined
 }

@@ -2,6 +2,7 @@
 // rule and the plan of each place, so that schema and templates are not read again for every
 // document.
 
+import { EXACT_SUFFIX } from './field-names.ts'
 import {
   branchesOf,
   declaredNames,
@@ -92,6 +93,7 @@ export function isReserved({ segments: [name = ''] }: PathNode): boolean {
 
 function ruleFor(parent: PathNode, name: string, root: JsonSchema | undefined): MemberRule {
   const { rule, isDynamic } = parent
+  if (name.endsWith(EXACT_SUFFIX)) return { kind: 'forbidden' }
   const scope = { root: root ?? {}, isDynamic }
   const own = rule.kind === 'described' ? memberRule(rule.schemas, name, scope) : rule
   const isOurs = parent.segments.length === 0 && Object.hasOwn(RESERVED, name)

@@ -20,17 +20,30 @@ const TERMS_PER_STEP = 512
 /** The most terms that synonyms add to a query. */
 const SYNONYM_TERMS_MAX = 1024
 
+/** What a query means for fields that cannot answer it. */
+export interface ResolutionRules {
+  /** For a field of another kind: by default the query is refused; else this part matches nothing. */
+  readonly unfit?: 'refused' | 'unmatched'
+  /**
+   * For a field that a schema leaves out of the index: by default this part matches nothing, with a
+   * warning. A caller that cannot pass warnings on refuses it.
+   */
+  readonly unlisted?: 'refused' | 'unmatched'
+}
+
 /** Resolves the fields and analyzers of one query and collects its warnings. */
 export class QueryContext {
   readonly mapping: FieldMapping
+  readonly rules: ResolutionRules
   readonly #warnings = new Set<string>()
   readonly #meter = new StepMeter(TERMS_PER_STEP)
   #termsLeft = QUERY_TERMS_MAX
   #synonymTermsLeft = SYNONYM_TERMS_MAX
   #isPauseDue = false
 
-  constructor(mapping: FieldMapping) {
+  constructor(mapping: FieldMapping, rules: ResolutionRules = {}) {
     this.mapping = mapping
+    this.rules = rules
   }
 
   get hasSynonyms(): boolean {
@@ -71,7 +84,7 @@ export class QueryContext {
   field(name: FieldName): IndexedField | undefined {
     const found = this.mapping.resolveField(name)
     if (found === undefined) {
-      this.warn(this.#absence(name))
+      this.#warnOfAbsence(name)
       return undefined
     }
     if (found.kind !== 'unindexed') return found
@@ -82,15 +95,24 @@ export class QueryContext {
     )
   }
 
-  #absence(name: FieldName): string {
+  #warnOfAbsence(name: FieldName): void {
     if (name === undefined || name === ALL_FIELD) {
-      return 'no field is searched by default: name the field, or list fields in x-service-include-in-all'
+      this.#unlisted(
+        'no field is searched by default: name the field, or list fields in x-service-include-in-all',
+      )
+    } else if (this.mapping.isLeftOut(name)) {
+      this.#unlisted(
+        `field "${name}" is not indexed: a schema leaves out what it does not mention ` +
+          '(x-service-dynamic or additionalProperties)',
+      )
+    } else {
+      this.warn(`no document has a field "${name}"`)
     }
-    if (!this.mapping.isLeftOut(name)) return `no document has a field "${name}"`
-    return (
-      `field "${name}" is not indexed: a schema leaves out what it does not mention ` +
-      '(x-service-dynamic or additionalProperties)'
-    )
+  }
+
+  #unlisted(message: string): void {
+    if (this.rules.unlisted === 'refused') throw new ServiceError('INVALID_ARGUMENT', message)
+    this.warn(message)
   }
 
   /** The analyzer for text in queries on the field. `override` is the client's choice. */
@@ -130,6 +152,9 @@ function analyzerName(field: IndexedField, override: string | undefined): string
   return override ?? field.analyzer ?? 'keyword'
 }
 
-export function refusal(name: FieldName, problem: string): ServiceError {
-  return new ServiceError('INVALID_ARGUMENT', `field "${name ?? ALL_FIELD}" ${problem}`)
+/** A query that its field cannot answer. */
+export class UnfitFieldError extends ServiceError {}
+
+export function refusal(name: FieldName, problem: string): UnfitFieldError {
+  return new UnfitFieldError('INVALID_ARGUMENT', `field "${name ?? ALL_FIELD}" ${problem}`)
 }

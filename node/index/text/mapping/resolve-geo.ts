@@ -1,6 +1,6 @@
 // Resolves geographic queries on a field of points or of shapes.
 
-import { geoTestOf, type GeoQuery } from '../../../query/filter/geo-test.ts'
+import { geoTestOf, type GeoQuery } from '../../../query/geo-test.ts'
 import { NOTHING, refusal } from './query-context.ts'
 import { shapeMatcher } from './shape-term.ts'
 import type { EngineQuery } from '../engine-query.ts'

@@ -5,9 +5,9 @@
 // query matches nothing, with a warning. A field that exists but cannot answer is refused.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { NOTHING, QueryContext } from './query-context.ts'
+import { NOTHING, QueryContext, UnfitFieldError, type ResolutionRules } from './query-context.ts'
 import { resolveGeo } from './resolve-geo.ts'
-import { numberRange, textRange } from './resolve-range.ts'
+import { doubleRange, numberRange, textRange } from './resolve-range.ts'
 import {
   resolveBool,
   resolveExists,
@@ -37,8 +37,12 @@ export interface ResolvedQuery {
 }
 
 /** Throws INVALID_ARGUMENT for a query that its field cannot answer. */
-export function* resolveQuery(query: Query, mapping: FieldMapping): Sliced<ResolvedQuery> {
-  const context = new QueryContext(mapping)
+export function* resolveQuery(
+  query: Query,
+  mapping: FieldMapping,
+  rules?: ResolutionRules,
+): Sliced<ResolvedQuery> {
+  const context = new QueryContext(mapping, rules)
   const resolved =
     query.kind === 'boolean' ? yield* resolveBoolean(query, context) : resolveLeaf(query, context)
   if (context.takePause()) yield
@@ -88,15 +92,25 @@ function resolveLeaf<Kind extends LeafKind>(
   query: LeafOf<Kind>,
   context: QueryContext,
 ): EngineQuery {
-  return RESOLVERS[query.kind](query, context)
+  if (context.rules.unfit !== 'unmatched') return RESOLVERS[query.kind](query, context)
+  try {
+    return RESOLVERS[query.kind](query, context)
+  } catch (error) {
+    // A range of texts on a text has no document that it could mean.
+    if (error instanceof UnfitFieldError && query.kind !== 'terms') return NOTHING
+    throw error
+  }
 }
 
 function resolveRange(query: RangeQuery, context: QueryContext): EngineQuery {
   const field = context.field(query.field)
   if (field === undefined) return NOTHING
   const about = { field, name: query.field ?? field.indexField, boost: query.boost }
+  if (query.kind === 'numbers' && query.exact !== undefined) {
+    return numberRange({ ...about, bounds: query.exact })
+  }
   return query.kind === 'numbers' || query.kind === 'dates'
-    ? numberRange({ ...about, bounds: query.bounds })
+    ? doubleRange({ ...about, bounds: query.bounds })
     : textRange({ ...about, bounds: query.bounds })
 }
 

@@ -1,8 +1,10 @@
 // Resolves ranges by the type of their field: numbers, dates in milliseconds, or terms.
 
 import { unreachable } from '../../../../lib/assert.ts'
-import { ServiceError } from '../../../../lib/errors.ts'
+import { compareDecimals } from '../../../document/decimal.ts'
 import { parseDateMs } from '../../../schema/rfc3339.ts'
+import { decimalRange, nextDouble } from './exact-numbers.ts'
+import { refusal } from './query-context.ts'
 import { compareTerms, termRangeMatcher } from './term-matchers.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
@@ -19,15 +21,30 @@ export interface RangeRequest<Value> {
   readonly boost: number
 }
 
-export function numberRange(request: RangeRequest<number>): EngineQuery {
+/** A range of doubles: of numbers, or of dates in milliseconds. */
+export function doubleRange(request: RangeRequest<number>): EngineQuery {
   const { field, name, bounds, boost } = request
-  if (field.kind !== 'number' && field.kind !== 'date') refuseRange(field, name)
+  if (field.kind === 'number') {
+    return numberRange({ ...request, bounds: mapBounds(bounds, String) })
+  }
+  if (field.kind !== 'date') refuseRange(field, name)
   checkOrder(name, bounds)
   const { min = -Infinity, max = Infinity } = bounds
   const low = bounds.inclusiveMin ? min : nextDouble(min, 1)
   const high = bounds.inclusiveMax ? max : nextDouble(max, -1)
   if (low > high) return { kind: 'none' }
   return { kind: 'range', field: field.indexField, min: low, max: high, boost }
+}
+
+/** The bounds are decimals, with all their digits. */
+export function numberRange(request: RangeRequest<string>): EngineQuery {
+  const { field, name, bounds, boost } = request
+  const doubles = mapBounds(bounds, (text) => toNumber(text, name))
+  if (field.kind !== 'number') return doubleRange({ ...request, bounds: doubles })
+  const { min, max } = mapBounds(bounds, (text) => text.trim())
+  const isReversed = min !== undefined && max !== undefined && compareDecimals(min, max) > 0
+  if (isReversed) refuse(name, `has a reversed range: ${min} is above ${max}`)
+  return decimalRange({ field: field.indexField, boost }, { ...bounds, min, max })
 }
 
 function checkOrder(name: string, { min, max }: QueryBounds<number>): void {
@@ -43,9 +60,9 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
   const { field, name, bounds } = request
   switch (field.kind) {
     case 'number':
-      return numberRange({ ...request, bounds: mapBounds(bounds, (text) => toNumber(text, name)) })
+      return numberRange(request)
     case 'date':
-      return numberRange({ ...request, bounds: mapBounds(bounds, (text) => toDateMs(text, name)) })
+      return doubleRange({ ...request, bounds: mapBounds(bounds, (text) => toDateMs(text, name)) })
     case 'keyword':
       return termRange(request)
     case 'text':
@@ -71,7 +88,7 @@ function termRange({ field, name, bounds, boost }: RangeRequest<string>): Engine
   }
 }
 
-export function toNumber(text: string, name: string): number {
+function toNumber(text: string, name: string): number {
   const trimmed = text.trim()
   if (!DECIMAL.test(trimmed)) refuse(name, `contains numbers, but "${text}" is not a number`)
   return Number(trimmed)
@@ -82,21 +99,10 @@ export function toDateMs(text: string, name: string): number {
   return ms ?? refuse(name, `contains dates, but "${text}" is not an RFC 3339 timestamp or day`)
 }
 
-/** The next double above (1) or below (-1). The bits of doubles ascend with their magnitude. */
-function nextDouble(value: number, direction: 1 | -1): number {
-  if (!Number.isFinite(value)) return value
-  if (value === 0) return direction * Number.MIN_VALUE
-  const view = new DataView(new ArrayBuffer(8))
-  view.setFloat64(0, value)
-  const isAway = value > 0 === direction > 0
-  view.setBigInt64(0, view.getBigInt64(0) + (isAway ? 1n : -1n))
-  return view.getFloat64(0)
-}
-
-function mapBounds(
-  bounds: QueryBounds<string>,
-  convert: (text: string) => number,
-): QueryBounds<number> {
+function mapBounds<From, To>(
+  bounds: QueryBounds<From>,
+  convert: (bound: From) => To,
+): QueryBounds<To> {
   return {
     ...bounds,
     min: bounds.min === undefined ? undefined : convert(bounds.min),
@@ -114,5 +120,5 @@ function refuseRange(field: IndexedField, name: string): never {
 }
 
 function refuse(name: string, problem: string): never {
-  throw new ServiceError('INVALID_ARGUMENT', `field "${name}" ${problem}`)
+  throw refusal(name, problem)
 }

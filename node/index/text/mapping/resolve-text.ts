@@ -2,7 +2,7 @@
 
 import { distanceOf } from '../../../query/edit-distance.ts'
 import { NOTHING } from './query-context.ts'
-import { toDateMs, toNumber } from './resolve-range.ts'
+import { doubleRange, numberRange, toDateMs } from './resolve-range.ts'
 import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term-matchers.ts'
 import { PREFIX_SUFFIX } from './field-names.ts'
 import {
@@ -15,7 +15,7 @@ import {
 } from './synonym-queries.ts'
 import type { EngineQuery, Expansion } from '../engine-query.ts'
 import type { IndexableToken } from '../indexable-document.ts'
-import type { Fuzziness, QueryOf } from '../../../query/query-tree.ts'
+import type { Fuzziness, QueryBounds, QueryOf } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
 import type { QueryContext } from './query-context.ts'
 
@@ -124,8 +124,14 @@ export function exactValue(
     context.warn(`field "${indexField}" contains ${kind}s, which only geo queries find`)
     return NOTHING
   }
-  const value = kind === 'date' ? toDateMs(text, indexField) : toNumber(text, indexField)
-  return { kind: 'range', field: indexField, min: value, max: value, boost }
+  const about = { field, name: indexField, boost }
+  return kind === 'date'
+    ? doubleRange({ ...about, bounds: only(toDateMs(text, indexField)) })
+    : numberRange({ ...about, bounds: only(text) })
+}
+
+function only<Value>(value: Value): QueryBounds<Value> {
+  return { min: value, max: value, inclusiveMin: true, inclusiveMax: true }
 }
 
 export function hasTerms({ kind }: IndexedField): boolean {

@@ -15,7 +15,7 @@ import { checksum } from '../encoding/byte-buffer.ts'
 
 export const MAPPING_FILE = 'mapping'
 /** Goes up when the file changes, and also when the analysis makes other terms of a text. */
-const FORMAT_VERSION = 4
+const FORMAT_VERSION = 5
 
 /** The mapping of an index's documents, as its file has it. */
 export interface SavedMapping {

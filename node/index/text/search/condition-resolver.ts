@@ -3,6 +3,8 @@ import type { Query } from '../../../query/query-tree.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
+import { withExactNumbers } from '../mapping/exact-numbers.ts'
+import type { ResolutionRules } from '../mapping/query-context.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
 import type { MatchRequest } from '../matching/segment-search.ts'
 import { expandPhrases, hasFuzzyPhrase } from './expand-phrases.ts'
@@ -19,11 +21,13 @@ export class ConditionResolver {
   readonly warnings = new Set<string>()
   readonly #index: SearchSnapshot
   readonly #mapping: FieldMapping
+  readonly #rules: ResolutionRules | undefined
   #hasExpanded = false
 
-  constructor(index: SearchSnapshot, mapping: FieldMapping) {
+  constructor(index: SearchSnapshot, mapping: FieldMapping, rules?: ResolutionRules) {
     this.#index = index
     this.#mapping = mapping
+    this.#rules = rules
   }
 
   /** Whether the terms of the snapshot have become a part of the conditions. */
@@ -42,9 +46,9 @@ export class ConditionResolver {
   /** The engine's query; without a query it matches every document. */
   *resolve(query: Query | undefined): Sliced<EngineQuery> {
     if (query === undefined) return EVERYTHING
-    const resolved = yield* resolveQuery(query, this.#mapping)
+    const resolved = yield* resolveQuery(query, this.#mapping, this.#rules)
     for (const warning of resolved.warnings) this.warnings.add(warning)
-    const { query: found } = resolved
+    const found = withExactNumbers(resolved.query, (name) => this.#index.hasField(name))
     if (!hasFuzzyPhrase(found)) return found
     this.#hasExpanded = true
     return yield* expandPhrases(found, this.#index)

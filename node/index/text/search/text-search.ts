@@ -34,6 +34,13 @@ export interface TextConditions {
   readonly keyPrefix: Uint8Array | undefined
 }
 
+export const NO_CONDITIONS: TextConditions = {
+  query: undefined,
+  filter: undefined,
+  exclusion: undefined,
+  keyPrefix: undefined,
+}
+
 /**
  * A position in the order of hits. The sort value of `_id` is the key, with one code unit for each
  * byte.

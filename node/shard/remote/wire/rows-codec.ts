@@ -32,7 +32,7 @@ function encodePart(rows: readonly ScanRow[], bytes: number): Buffer {
   return out.joined()
 }
 
-export function readRows(from: WireReader): readonly ScanRow[] {
+export function readRows(from: WireReader): ScanRow[] {
   const rows: ScanRow[] = []
   for (let left = from.u32(); left > 0; left--) rows.push({ key: from.key(), record: from.bytes() })
   from.end()

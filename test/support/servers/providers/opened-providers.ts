@@ -29,8 +29,9 @@ export function openProviders({
   return new Providers({
     clock,
     env,
-    secrets: new NodeSecrets(secretsDir, env),
-    rules: { trustedHosts: ['127.0.0.1'], allowsPrivateLocal: true, ...rules },
+    secrets: new NodeSecrets(secretsDir),
+    variables: Object.keys(env).map((name) => ({ name, host: undefined })),
+    rules: { trustedHosts: ['127.0.0.1'], ...rules },
     isPublic: (address) => !/^(127|10|169\.254|192\.168)\.|^(::1|fe80)/.test(address),
     identity: { token: async () => TOKEN, projectId: async () => 'tides' },
     ...(timeoutMs === undefined

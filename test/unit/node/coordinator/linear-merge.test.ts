@@ -60,7 +60,7 @@ class Merging implements AsyncDisposable {
     )
   }
 
-  async *#scan(range: KeyRange): AsyncGenerator<readonly ScanRow[]> {
+  async *#scan(range: KeyRange): AsyncGenerator<ScanRow[]> {
     yield* this.#pages(range)
     this.comparisons++
     const ops = this.#meanwhile
@@ -68,7 +68,7 @@ class Merging implements AsyncDisposable {
     if (ops.length > 0) await this.write(ops)
   }
 
-  async *#pages(range: KeyRange): AsyncGenerator<readonly ScanRow[]> {
+  async *#pages(range: KeyRange): AsyncGenerator<ScanRow[]> {
     const at = this.#world.hybridClock.now()
     const { signal } = new AbortController()
     yield* await this.#world.shard('t').scan({ range, at, signal })

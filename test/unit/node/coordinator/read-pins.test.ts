@@ -51,7 +51,7 @@ describe('a scan whose reader is slower than history is kept for it', () => {
       filter: undefined,
       limit: undefined,
     }
-    const pages = await store.scan('t', request, new AbortController().signal)
+    const pages = await store.scan('t', request, { signal: new AbortController().signal })
     const reading = pages[Symbol.asyncIterator]()
     const first = await reading.next()
     await store.batch(

@@ -9,24 +9,41 @@ import {
 } from '../../../../node/providers/provider-options.ts'
 
 describe('the options of providers', () => {
-  it('name nothing and allow private inference servers by default', async () => {
+  it('trust no host and grant no variable by default', async () => {
     const config = readOptions(PROVIDER_OPTIONS, { env: {} })
-    const { rules, secrets } = providerSurroundings(config, { OPENAI_API_KEY: 'sk' })
+    const { rules, secrets, variables } = providerSurroundings(config, { OPENAI_API_KEY: 'sk' })
 
-    expect(rules).to.deep.equal({ trustedHosts: [], allowsPrivateLocal: true })
-    expect(await secrets.find('openai.api_key')).to.equal('sk')
+    expect(rules).to.deep.equal({ trustedHosts: [] })
+    expect(variables).to.deep.equal([])
+    expect(await secrets.find('openai.api_key')).to.equal(undefined)
   })
 
   it('read secrets from the directory that is named', async () => {
     const secretsDir = await mkdtemp(path.join(tmpdir(), 'quarry-secrets-'))
     await writeFile(path.join(secretsDir, 'key'), 'from a file\n')
-    const env = { QUARRY_SECRETS_DIR: secretsDir, QUARRY_PUBLIC_PROVIDERS_ONLY: 'true' }
+    const env = { QUARRY_SECRETS_DIR: secretsDir }
 
-    const { secrets, rules } = providerSurroundings(readOptions(PROVIDER_OPTIONS, { env }), env)
+    const { secrets } = providerSurroundings(readOptions(PROVIDER_OPTIONS, { env }), env)
 
     expect(await secrets.find('key')).to.equal('from a file')
-    expect(rules.allowsPrivateLocal).to.equal(false)
     await rm(secretsDir, { recursive: true })
+  })
+
+  it('take names of variables, bound to a host or not, and refuse other texts', () => {
+    const env = { QUARRY_PROVIDER_VARIABLES: 'MODELS_KEY, OTHER@models.example:8443' }
+    const { providerVariables } = readOptions(PROVIDER_OPTIONS, { env })
+
+    expect(providerVariables).to.deep.equal([
+      { name: 'MODELS_KEY', host: undefined },
+      { name: 'OTHER', host: 'models.example:8443' },
+    ])
+    for (const wrong of ['*', 'A B', '9X', 'A@', 'A@https://x', 'A@b@c']) {
+      const given = { QUARRY_PROVIDER_VARIABLES: wrong }
+      expect(() => readOptions(PROVIDER_OPTIONS, { env: given })).to.throw(
+        ConfigurationError,
+        'is not a list of variables',
+      )
+    }
   })
 
   it('take hosts with ports and addresses, and refuse URLs', () => {

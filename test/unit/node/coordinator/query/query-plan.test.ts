@@ -73,9 +73,6 @@ describe('a query that asks what its indexes do not have', () => {
       'aggregations: table "books" has no full_text index, which counts them',
     )
     expect(
-      await messageOf({ embeddings: NEAR_ORIGIN, filter_query: { match: 'sea' } }, noWords),
-    ).to.include('filter_query')
-    expect(
       await messageOf({ similar_to: { key: 'a' }, indexes: ['vec'] }, { table: { vectorsOf: undefined } }), // prettier-ignore
     ).to.include('similar_to: this node reads no stored vectors')
   })

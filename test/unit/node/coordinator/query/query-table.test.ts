@@ -143,10 +143,11 @@ describe('a query over shards', () => {
     })
   })
 
-  it('passes numbers of any length to the shards', async () => {
+  it('compares numbers of any length', async () => {
     const body = '{"filter_query":{"min":3.00000000000000000001,"field":"n"},"count":true}'
 
-    expect((await ask(shards, body)).hits.total).to.equal(3)
+    // One document has 3 itself.
+    expect((await ask(shards, body)).hits.total).to.equal(2)
   })
 
   it('counts matches without fetching hits', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import type { Env } from '../../../../../lib/env.ts'
+import { must } from '../../../../../lib/assert.ts'
 import { ServiceError } from '../../../../../lib/errors.ts'
 import { ProviderAccess } from '../../../../../node/providers/access/provider-access.ts'
 import type {
@@ -12,6 +13,7 @@ import type {
 } from '../../../../../node/providers/access/provider-access.ts'
 import { NodeSecrets } from '../../../../../node/providers/access/secret-source.ts'
 import { URL_RULES_DEFAULT } from '../../../../../node/providers/access/url-rules.ts'
+import { parseGrant } from '../../../../../node/providers/access/variable-grants.ts'
 import type { UrlRules } from '../../../../../node/providers/access/url-rules.ts'
 import type { EndpointConfig } from '../../../../../node/providers/config/provider-config.ts'
 import type { ProviderName } from '../../../../../node/providers/config/provider-table.ts'
@@ -21,14 +23,37 @@ import { errorOf } from '../../../../support/error-of.ts'
 
 const NO_PLACE: EndpointConfig = { url: undefined, apiKey: undefined }
 
+/** A node that grants all variables of its environment. */
 function access(env: Env = {}, rules: Partial<UrlRules> = {}, secretsDir?: string): ProviderAccess {
-  const secrets = new NodeSecrets(secretsDir, env)
-  return new ProviderAccess({ env, secrets, rules: { ...URL_RULES_DEFAULT, ...rules } })
+  return granting(Object.keys(env), { env, rules, secretsDir })
+}
+
+interface Surroundings {
+  readonly env: Env
+  readonly rules?: Partial<UrlRules>
+  readonly secretsDir?: string | undefined
+}
+
+function granting(
+  grants: readonly string[],
+  { env, rules, secretsDir }: Surroundings,
+): ProviderAccess {
+  return new ProviderAccess({
+    env,
+    secrets: new NodeSecrets(secretsDir),
+    rules: { ...URL_RULES_DEFAULT, ...rules },
+    variables: grants.map((text) =>
+      must(
+        parseGrant(text, () => true),
+        'a grant',
+      ),
+    ),
+  })
 }
 
 /** A node with an inference server of its own. */
 function owning(ownInference: OwnInferenceUrl, env: Env = {}): ProviderAccess {
-  const secrets = new NodeSecrets(undefined, env)
+  const secrets = new NodeSecrets(undefined)
   return new ProviderAccess({ env, secrets, rules: URL_RULES_DEFAULT, ownInference })
 }
 
@@ -40,8 +65,10 @@ function ask(
   to: ProviderAccess,
   provider: ProviderName,
   config: Partial<EndpointConfig> = {},
+  more: Pick<EndpointQuestion, 'asker'> = {},
 ): Promise<ResolvedEndpoint> {
   const question: EndpointQuestion = {
+    ...more,
     name: `${provider} m`,
     provider,
     config: { ...NO_PLACE, ...config },
@@ -112,23 +139,59 @@ describe('the way to a provider', () => {
     expect([ollama.url, quarry.url]).to.deep.equal(['http://10.0.0.8:11434', 'http://models:11433'])
   })
 
-  it('lets local providers have private addresses, unless the operator forbids it', async () => {
+  it('leads to private addresses by the node itself and by hosts that the operator named', async () => {
     const url = 'http://10.0.0.9:11433'
+    const env = { QUARRY_INFERENCE_URL: url }
 
-    expect((await ask(access(), 'quarry', { url })).addresses).to.equal('not-link-local')
-    const strict = access({}, { allowsPrivateLocal: false })
-    expect((await ask(strict, 'quarry', { url })).addresses).to.equal('public')
-    // The default URL is the operator's own machine.
-    expect((await ask(strict, 'quarry')).addresses).to.equal('not-link-local')
-    const trusting = access({}, { allowsPrivateLocal: false, trustedHosts: ['10.0.0.9:11433'] })
+    expect((await ask(access(), 'quarry', { url })).addresses).to.equal('public')
+    expect((await ask(access(), 'quarry')).addresses).to.equal('any')
+    const shipped = 'http://127.0.0.1:11433'
+    expect((await ask(access(), 'quarry', { url: shipped })).addresses).to.equal('any')
+    const below = `${shipped}/other`
+    expect((await ask(access(), 'quarry', { url: below })).addresses).to.equal('public')
+    expect((await ask(access(env), 'quarry', { url })).addresses).to.equal('any')
+    const trusting = access({}, { trustedHosts: ['10.0.0.9:11433'] })
     expect((await ask(trusting, 'quarry', { url })).addresses).to.equal('any')
+  })
+
+  it('is chosen by no query', async () => {
+    const query = { asker: 'query' } as const
+    const url = 'https://public.example'
+
+    for (const provider of ['quarry', 'cohere'] as const) {
+      const failure = await failureOf(ask(access(), provider, { url, apiKey: 'k' }, query))
+      expect(failure.failure).to.deep.equal({ kind: 'refused' })
+      expect(failure.message).to.include('public.example is none')
+    }
+    const own = await ask(access(), 'cohere', { url: 'https://api.cohere.com', apiKey: 'k' }, query)
+    expect(own.addresses).to.equal('public')
+    expect((await ask(access(), 'quarry', {}, query)).addresses).to.equal('any')
+    const named = access({}, { trustedHosts: ['public.example'] })
+    expect((await ask(named, 'quarry', { url }, query)).url).to.equal(url)
+  })
+
+  it('lets errors quote the provider itself and hosts that the operator named', async () => {
+    const url = 'https://public.example'
+    const named = access({}, { trustedHosts: ['public.example'] })
+
+    const strange = await ask(access(), 'openai', { apiKey: 'k', url })
+    const own = await ask(access(), 'openai', { apiKey: 'k' })
+    const trusted = await ask(named, 'openai', { apiKey: 'k', url })
+
+    expect([strange, own, trusted].map(({ mayBeQuoted }) => mayBeQuoted)).to.deep.equal([
+      false,
+      true,
+      true,
+    ])
   })
 
   it('sends keys of the node to nobody but the provider and hosts that the operator named', async () => {
     const env = { OPENAI_API_KEY: 'sk-env-1', OTHER: 'sk-other-2' }
     const url = 'https://collector.example/v1'
 
-    for (const apiKey of [undefined, '${OTHER}', '${secret:openai.api_key}']) {
+    // Without a key the node has nothing to hide, and does not tell whether it has one.
+    expect((await ask(access(env), 'openai', { url })).apiKey).to.equal(undefined)
+    for (const apiKey of ['${OTHER}', '${MISSING}', '${secret:openai.api_key}']) {
       const failure = await failureOf(ask(access(env), 'openai', { url, apiKey }))
       expect(failure.failure).to.deep.equal({ kind: 'refused' })
       expect(failure.message).to.match(/openai m: api_key: .*name collector\.example in the node's/)
@@ -149,12 +212,39 @@ describe('the way to a provider', () => {
     expect((await ask(named, 'openai', { url, apiKey: 'k' })).url).to.equal(url)
   })
 
+  it('gives configurations the variables that the operator grants, and its own to a provider', async () => {
+    const env = {
+      GRANTED: 'sk-granted',
+      BOUND: 'sk-bound',
+      OTHER: 'sk-other',
+      OPENAI_API_KEY: 'sk-own',
+    }
+    const rules = { trustedHosts: ['one.example', 'two.example'] }
+    const to = granting(['GRANTED', 'BOUND@one.example'], { env, rules })
+    const keyAt = async (host: string, apiKey: string): Promise<string | undefined> =>
+      (await ask(to, 'openai', { url: `https://${host}`, apiKey })).apiKey
+
+    expect(await keyAt('one.example', '${GRANTED}')).to.equal('sk-granted')
+    expect(await keyAt('one.example', '${BOUND}')).to.equal('sk-bound')
+    expect(await keyAt('one.example', '${OPENAI_API_KEY}')).to.equal('sk-own')
+    const refusals: string[] = []
+    for (const name of ['OTHER', 'UNSET', 'BOUND', 'COHERE_API_KEY']) {
+      for (const reference of [`\${${name}}`, `\${secret:${name.toLowerCase()}}`]) {
+        const failure = await failureOf(keyAt('two.example', reference))
+        expect(failure.failure.kind).to.equal('unavailable')
+        refusals.push(failure.message.replace(reference, 'REFERENCE'))
+      }
+    }
+    // One for variables, one for secrets: set or not, granted or not.
+    expect(new Set(refusals).size).to.equal(2)
+  })
+
   it('names a reference that has no value, and says what to do', async () => {
     const variable = await failureOf(ask(access(), 'openai', { apiKey: '${MISSING_KEY}' }))
     const secret = await failureOf(ask(access(), 'cohere', { apiKey: '${secret:cohere.key}' }))
 
     expect(variable.message).to.equal(
-      "openai m: api_key: ${MISSING_KEY} has no value; set it in the node's environment",
+      "openai m: api_key: ${MISSING_KEY} has no value; set it in the node's environment, and name it in the node's provider variables",
     )
     expect(secret.message).to.equal(
       'cohere m: api_key: ${secret:cohere.key} has no value; add the secret to the node',
@@ -195,20 +285,24 @@ describe('the secrets of a node', () => {
 
   afterEach(() => rm(directory, { recursive: true }))
 
-  it('are files, without the line end, before the environment', async () => {
+  it('are files, without the line end', async () => {
     // As Kubernetes mounts them: links to files of a version's directory.
     await mkdir(path.join(directory, '..data'))
     await writeFile(path.join(directory, '..data', 'openai.api_key'), 'from-file\n')
     await symlink('..data/openai.api_key', path.join(directory, 'openai.api_key'))
-    const env = { OPENAI_API_KEY: 'from-environment', COHERE_API_KEY: 'second' }
-    const secrets = new NodeSecrets(directory, env)
+    const secrets = new NodeSecrets(directory)
 
     expect(await secrets.find('openai.api_key')).to.equal('from-file')
-    expect(await secrets.find('cohere.api-key')).to.equal('second')
     expect(await secrets.find('none')).to.equal(undefined)
-    expect(await new NodeSecrets(undefined, env).find('openai.api_key')).to.equal(
-      'from-environment',
-    )
+    expect(await new NodeSecrets(undefined).find('openai.api_key')).to.equal(undefined)
+  })
+
+  it('are variables where there is no file, if the operator grants them', async () => {
+    const env = { COHERE_KEY: 'sk-of-variable' }
+
+    const { apiKey } = await ask(access(env), 'cohere', { apiKey: '${secret:cohere.key}' })
+
+    expect(apiKey).to.equal('sk-of-variable')
   })
 
   it('are read at each use, so that a rotated one is seen', async () => {

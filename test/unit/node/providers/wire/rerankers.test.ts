@@ -148,7 +148,7 @@ describe('rerankers', () => {
 
     const failure = await failureOf(reranker.rerank('q', documents, { signal: never }))
 
-    expect(String(failure)).to.include("the node's token is sent only to the platform")
+    expect(String(failure)).to.include('collector.example is none')
     expect(server.received).to.deep.equal([])
     await strict[Symbol.asyncDispose]()
   })

@@ -51,7 +51,7 @@ describe('a scan of a remote shard', () => {
     await using bench = await RemoteBench.open()
     const { world, remote, hybridClock } = bench
     const refusal = new ServiceError('CORRUPTION', 'a damaged block')
-    async function* damaged(): AsyncGenerator<readonly ScanRow[]> {
+    async function* damaged(): AsyncGenerator<ScanRow[]> {
       yield [{ key: Buffer.from('a'), record: Buffer.alloc(30) }]
       throw refusal
     }
@@ -124,9 +124,7 @@ describe('a scan of a remote shard', () => {
 function watchEnd(bench: RemoteBench): { hasEnded: boolean; rows: number } {
   const seen = { hasEnded: false, rows: 0 }
   const { local } = bench
-  async function* watched(
-    pages: AsyncIterable<readonly ScanRow[]>,
-  ): AsyncGenerator<readonly ScanRow[]> {
+  async function* watched(pages: AsyncIterable<ScanRow[]>): AsyncGenerator<ScanRow[]> {
     try {
       for await (const page of pages) {
         seen.rows += page.length

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { runAtOnce, type Sliced } from '../../../../../../lib/sliced.ts'
+import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { analyzerOf } from '../../../../../../node/index/text/analysis/analyzers.ts'
 import {
   segmentByWhitespace,
@@ -10,6 +10,8 @@ import { segmentWords } from '../../../../../../node/index/text/analysis/word-se
 import { FieldMapping } from '../../../../../../node/index/text/mapping/field-mapping.ts'
 import { parseTableSchema } from '../../../../../../node/schema/table-schema.ts'
 import type { Segmenter } from '../../../../../../node/index/text/analysis/segmentation.ts'
+import { walk } from '../../../../../support/slices/sliced-steps.ts'
+import { longestStepAtBestMs } from '../../../../../support/slices/step-time.ts'
 
 /** A step takes about a millisecond; this leaves room for slower machines. */
 const STEP_MS_MAX = 25
@@ -20,34 +22,6 @@ function spansOf(segment: Segmenter, text: string, stepLength: number): readonly
   const spans: number[] = []
   for (let upTo = stepLength; !segmentation.advance(upTo, spans);) upTo += stepLength
   return spans
-}
-
-function threadMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1000
-}
-
-/**
- * The longest step, in milliseconds of this thread, so that what else the machine does does not count; of
- * the best of a few runs, so that one collection of garbage does not, either.
- */
-function longestStepMs(begin: () => Sliced<unknown>): {
-  readonly ms: number
-  readonly steps: number
-} {
-  let best = { ms: Infinity, steps: 0 }
-  for (let run = 0; run < 3; run += 1) {
-    const work = begin()
-    let longest = 0
-    let steps = 0
-    for (let isDone = false; !isDone; steps += 1) {
-      const startMs = threadMs()
-      isDone = work.next().done === true
-      longest = Math.max(longest, threadMs() - startMs)
-    }
-    if (longest < best.ms) best = { ms: longest, steps }
-  }
-  return best
 }
 
 function filled(piece: string): string {
@@ -120,10 +94,10 @@ describe('analysis in steps', () => {
     it(`takes short steps through ${what}`, () => {
       const analyzer = analyzerOf(name)!
 
-      const { ms, steps } = longestStepMs(() => analyzer.analyzeInSteps(text, () => undefined))
+      const begin = () => analyzer.analyzeInSteps(text, () => undefined)
 
-      expect(steps).to.be.above(100)
-      expect(ms).to.be.below(STEP_MS_MAX)
+      expect(walk(begin()).pauses).to.be.above(99)
+      expect(longestStepAtBestMs(begin, STEP_MS_MAX)).to.be.below(STEP_MS_MAX)
     })
   }
 })
@@ -151,10 +125,10 @@ describe('mapping a document in steps', () => {
       const mapping = new FieldMapping(SCHEMA)
       mapping.mapDocument(key, document, 0)
 
-      const { ms, steps } = longestStepMs(() => mapping.mapDocumentInSteps(key, document, 0))
+      const begin = () => mapping.mapDocumentInSteps(key, document, 0)
 
-      expect(steps).to.be.above(20)
-      expect(ms).to.be.below(STEP_MS_MAX)
+      expect(walk(begin()).pauses).to.be.above(19)
+      expect(longestStepAtBestMs(begin, STEP_MS_MAX)).to.be.below(STEP_MS_MAX)
     })
   }
 

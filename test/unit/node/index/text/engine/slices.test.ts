@@ -12,6 +12,7 @@ import { defaultMergePolicy } from '../../../../../../node/index/text/engine/mer
 import type { TextIndexLimits } from '../../../../../../node/index/text/engine/text-index-options.ts'
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
 import { TextEngine } from '../../../../../../node/index/text/hosted/text-engine.ts'
+import { slowdown, timed } from '../../../../../support/slices/yardstick.ts'
 import { applyAloneInSteps } from '../../../../../support/worlds/apply-alone.ts'
 import { textOp, TextShard } from '../../../../../support/worlds/text-shard.ts'
 
@@ -127,19 +128,16 @@ function* lifeOf(held: TextEngine, json: Buffer): Paced<void> {
   while (held.index.maintain(0)) yield
 }
 
+/** In time of the processor on the machine of the yardstick. */
 function measure(work: Paced<void>): { readonly longestMs: number; readonly totalMs: number } {
-  const beganMs = threadCpuMs()
-  let [longestMs, lastMs] = [0, beganMs]
-  for (let isDone = false; !isDone;) {
-    isDone = work.next().done === true
-    const nowMs = threadCpuMs()
-    longestMs = Math.max(longestMs, nowMs - lastMs)
-    lastMs = nowMs
+  const before = slowdown()
+  let [longestMs, totalMs] = [0, 0]
+  for (;;) {
+    const { result: isDone, cpuMs } = timed(() => work.next().done === true)
+    longestMs = Math.max(longestMs, cpuMs)
+    totalMs += cpuMs
+    if (isDone) break
   }
-  return { longestMs, totalMs: lastMs - beganMs }
-}
-
-function threadCpuMs(): number {
-  const { user, system } = process.threadCpuUsage()
-  return (user + system) / 1000
+  const slower = Math.max(before, slowdown())
+  return { longestMs: longestMs / slower, totalMs: totalMs / slower }
 }

@@ -352,7 +352,10 @@ const EXPANSIONS: readonly {
 describe('resolveQuery', () => {
   for (const { query, expected } of CASES) {
     it(`resolves ${JSON.stringify(query).slice(0, 90)}`, () => {
-      expect(resolve(query)).to.deep.equal(expected)
+      const resolved = resolve(query)
+      // The terms of numbers beyond doubles: exact-numbers.test.ts.
+      if (resolved.kind === 'range') delete (resolved as { exact?: unknown }).exact
+      expect(resolved).to.deep.equal(expected)
     })
   }
 

@@ -1,13 +1,13 @@
 // The test of a geographic query on one point or shape. Indexes and documents share it.
 
-import { unreachable } from '../../../lib/assert.ts'
-import { boxArea, circleArea, distanceMetres, polygonArea } from '../../geo/geo-area.ts'
-import { boxPart, pointPart, polygonPart, type Shape } from '../../geo/shape.ts'
-import { isWithinMetres } from '../../geo/shape-distance.ts'
-import { relationTest } from '../../geo/shape-relation.ts'
-import { TOLERANCE_DEGREES, type Box } from '../../geo/plane.ts'
-import type { GeoPoint } from '../../geo/geo-point.ts'
-import type { Query } from '../query-tree.ts'
+import { unreachable } from '../../lib/assert.ts'
+import { boxArea, circleArea, distanceMetres, polygonArea } from '../geo/geo-area.ts'
+import { boxPart, pointPart, polygonPart, type Shape } from '../geo/shape.ts'
+import { isWithinMetres } from '../geo/shape-distance.ts'
+import { relationTest } from '../geo/shape-relation.ts'
+import { TOLERANCE_DEGREES, type Box } from '../geo/plane.ts'
+import type { GeoPoint } from '../geo/geo-point.ts'
+import type { Query } from './query-tree.ts'
 
 export type GeoQuery = Extract<
   Query,

@@ -1,0 +1,72 @@
+// Decimals with all their digits, as JSON and clients write them.
+
+/** `digits` × 10^`exponent`, with the point behind the first digit. Zero has no digits. */
+interface Decimal {
+  readonly isNegative: boolean
+  readonly exponent: number
+  /** Without zeros at either end. */
+  readonly digits: string
+}
+
+const PATTERN = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+))?$/
+/** More digits of one number do not count. */
+const DIGITS_MAX = 1000
+/** Above the size of every exponent of a double; those beyond it are cut. */
+const EXPONENT_MAX = 99_999
+const EXPONENT_WIDTH = 6
+
+/** Negative, zero or positive. Both texts are decimals, perhaps with an exponent. */
+export function compareDecimals(left: string, right: string): number {
+  const [low, high] = [orderedTextOf(left), orderedTextOf(right)]
+  return low === high ? 0 : low < high ? -1 : 1
+}
+
+/**
+ * A text of ASCII characters for a decimal. Texts have the order of the numbers, code unit by code unit, and are
+ * equal for equal numbers: `1.50` and `15e-1`.
+ */
+export function orderedTextOf(text: string): string {
+  const { isNegative, exponent, digits } = decimalOf(text)
+  if (digits === '') return '1'
+  const raised = Math.max(-EXPONENT_MAX, Math.min(EXPONENT_MAX, exponent)) + EXPONENT_MAX
+  const size = String(raised).padStart(EXPONENT_WIDTH, '0') + digits
+  // Behind the complement, a longer negative number comes first: it is the smaller one.
+  return isNegative ? `0${complementOf(size)}:` : `2${size}`
+}
+
+function complementOf(digits: string): string {
+  return digits.replaceAll(/\d/g, (digit) => String(9 - Number(digit)))
+}
+
+/** The opposite of `orderedTextOf`, as JSON writes numbers. */
+export function decimalOfOrdered(ordered: string): string {
+  if (ordered.startsWith('1')) return '0'
+  const isNegative = ordered.startsWith('0')
+  const size = isNegative ? complementOf(ordered.slice(1, -1)) : ordered.slice(1)
+  const exponent = Number(size.slice(0, EXPONENT_WIDTH)) - EXPONENT_MAX
+  return (isNegative ? '-' : '') + plainText(size.slice(EXPONENT_WIDTH), exponent)
+}
+
+/** Numbers of a usual length have no exponent. */
+function plainText(digits: string, exponent: number): string {
+  if (exponent >= 0 && exponent < 40) {
+    const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0')
+    const fraction = digits.slice(exponent + 1)
+    return fraction === '' ? whole : `${whole}.${fraction}`
+  }
+  if (exponent < 0 && exponent > -8) return `0.${'0'.repeat(-exponent - 1)}${digits}`
+  const [first = '', rest] = [digits[0], digits.slice(1)]
+  return `${first}${rest === '' ? '' : `.${rest}`}e${exponent < 0 ? '' : '+'}${exponent}`
+}
+
+function decimalOf(text: string): Decimal {
+  const [, sign = '', whole = '', fraction = '', power = '0'] = PATTERN.exec(text) ?? []
+  const all = whole + fraction
+  const first = all.search(/[1-9]/)
+  if (first < 0) return { isNegative: false, exponent: 0, digits: '' }
+  return {
+    isNegative: sign === '-',
+    exponent: Number(power) + whole.length - 1 - first,
+    digits: all.slice(first, first + DIGITS_MAX).replace(/0+$/, ''),
+  }
+}

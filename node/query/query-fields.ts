@@ -1,0 +1,12 @@
+import type { FieldName, Query } from './query-tree.ts'
+
+/** Every name of a field in the query; undefined stands for the fields that queries search by default. */
+export function fieldNamesOf(query: Query): readonly FieldName[] {
+  if (query.kind === 'boolean') {
+    const { must, should, mustNot, filter } = query
+    return [...must, ...should, ...mustNot, ...filter].flatMap(fieldNamesOf)
+  }
+  if (query.kind === 'simple') return query.fields?.map(({ name }) => name) ?? [undefined]
+  if (query.kind === 'multi-match') return query.fields
+  return 'field' in query ? [query.field] : []
+}

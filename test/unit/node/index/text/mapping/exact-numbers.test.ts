@@ -1,0 +1,83 @@
+// Ranges on numbers with more digits than doubles, against comparisons of decimals.
+
+import { expect } from 'chai'
+import { compareDecimals } from '../../../../../../node/document/decimal.ts'
+import { parseExact } from '../../../../../../node/document/exact-json.ts'
+import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
+import { EVERYTHING, MemoryTextIndex } from '../../../../../support/worlds/memory-text-index.ts'
+
+/** Decimals around numbers that doubles cannot tell apart, and some that they can. */
+const NUMBERS = [
+  '9007199254740991', '9007199254740992', '9007199254740993', '9007199254740994', '9007199254740995',
+  '-9007199254740993', '-9007199254740992', '18446744073709551615', '18446744073709551614', '9223372036854775807',
+  '0.1', '0.10000000000000000001', '0.09999999999999999999', '5', '5.0', '0', '-0.0', '1e300', '1.0000000000000000001e300',
+] // prettier-ignore
+
+const documents: Readonly<Record<string, readonly string[]>> = Object.fromEntries([
+  ...NUMBERS.map((number, at) => [`one${at}`, [number]] as const),
+  ...NUMBERS.map((number, at) => [`two${at}`, [number, NUMBERS[at + 3] ?? '7']] as const),
+])
+const index = new MemoryTextIndex(
+  Object.fromEntries(
+    Object.entries(documents).map(([key, numbers]) => [
+      key,
+      { n: parseExact(`[${numbers.join()}]`) },
+    ]),
+  ),
+)
+
+function found(filter: string): readonly string[] {
+  const conditions = {
+    ...EVERYTHING.conditions,
+    filter: parseQuery(parseExact(filter), 'filter_query'),
+  }
+  const { hits } = index.search({
+    ...EVERYTHING,
+    conditions,
+    window: { kind: 'first', limit: 1000 },
+  })
+  return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
+}
+
+const passing = (passes: (number: string) => boolean): readonly string[] =>
+  Object.keys(documents).filter((key) => documents[key]?.some(passes)).toSorted() // prettier-ignore
+
+describe('numbers with more digits than doubles', () => {
+  for (const bound of NUMBERS) {
+    it(`are compared exactly with ${bound}`, () => {
+      const compare = (number: string): number => compareDecimals(number, bound)
+
+      const equal = passing((number) => compare(number) === 0)
+      expect(found(`{"term":${bound},"field":"n"}`)).to.deep.equal(equal)
+      expect(found(`{"term":"${bound}","field":"n"}`)).to.deep.equal(equal)
+      expect(found(`{"query":"n:${bound.replace('-', '\\\\-')}"}`)).to.deep.equal(equal)
+      for (const [operator, passes] of Object.entries(OPERATORS)) {
+        const expected = passing((number) => passes(compare(number)))
+        expect(found(`{"query":"n:${operator}${bound}"}`), operator).to.deep.equal(expected)
+      }
+      expect(found(`{"min":${bound},"inclusive_min":false,"field":"n"}`)).to.deep.equal(
+        passing((n) => compare(n) > 0),
+      )
+      expect(found(`{"max":${bound},"field":"n"}`)).to.deep.equal(passing((n) => compare(n) < 0))
+    })
+  }
+
+  it('match other ranges', () => {
+    for (const min of NUMBERS) {
+      for (const max of NUMBERS) {
+        if (compareDecimals(min, max) > 0) continue
+        const expected = passing((n) => compareDecimals(n, min) >= 0 && compareDecimals(n, max) < 0)
+        expect(found(`{"min":${min},"max":${max},"field":"n"}`), `${min} to ${max}`).to.deep.equal(
+          expected,
+        )
+      }
+    }
+  })
+})
+
+const OPERATORS: Readonly<Record<string, (order: number) => boolean>> = {
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+}
