@@ -38,6 +38,29 @@ function complementOf(digits: string): string {
   return digits.replaceAll(/\d/g, (digit) => String(9 - Number(digit)))
 }
 
+/** The greatest whole number that is not above `value` divided by `divisor`. Both are finite; `divisor` is above 0. */
+export function floorOfQuotient(value: number, divisor: number): bigint {
+  const [over, under] = [scaledOf(value), scaledOf(divisor)]
+  const least = Math.min(over.exponent, under.exponent)
+  const dividend = over.integer * 10n ** BigInt(over.exponent - least)
+  const by = under.integer * 10n ** BigInt(under.exponent - least)
+  const quotient = dividend / by
+  return dividend < 0n && quotient * by !== dividend ? quotient - 1n : quotient
+}
+
+/** The exact decimal of a whole number of times of the decimal that a double prints as. */
+export function timesDecimal(factor: number, count: number): string {
+  const { integer, exponent } = scaledOf(factor)
+  return decimalOfOrdered(orderedTextOf(`${integer * BigInt(count)}e${exponent}`))
+}
+
+/** `integer` × 10^`exponent`: the decimal that the double prints as. */
+function scaledOf(value: number): { readonly integer: bigint; readonly exponent: number } {
+  const [mantissa = '0', power = '0'] = String(value).split('e')
+  const [whole = '0', fraction = ''] = mantissa.split('.')
+  return { integer: BigInt(whole + fraction), exponent: Number(power) - fraction.length }
+}
+
 /** The opposite of `orderedTextOf`, as JSON writes numbers. */
 export function decimalOfOrdered(ordered: string): string {
   if (ordered.startsWith('1')) return '0'

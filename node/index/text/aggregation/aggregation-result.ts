@@ -19,6 +19,7 @@ import {
   type BucketPartial,
   type BucketsPartial,
 } from './aggregation-partial.ts'
+import { timesDecimal } from '../../../document/decimal.ts'
 import { dateBoundMs, nextIntervalStart } from './date-interval.ts'
 import { metricResult, type MetricResult } from './metric-aggregation.ts'
 import { significanceOf } from './significant-terms.ts'
@@ -185,7 +186,7 @@ class ResultBuilder {
     const filled = yield* this.#filled(buckets, request.minDocCount, (index) => index + 1)
     return yield* this.#each(request, filled, (bucket) => ({
       bucket,
-      more: { key: String(numberKey(bucket) * request.interval) },
+      more: { key: timesDecimal(request.interval, numberKey(bucket)) },
     }))
   }
 

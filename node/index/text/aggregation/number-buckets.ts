@@ -1,10 +1,14 @@
 // Buckets of numbers and dates: ranges and intervals.
 
 import { ServiceError } from '../../../../lib/errors.ts'
+import { floorOfQuotient } from '../../../document/decimal.ts'
 import type { BucketAggregation, NamedRange } from '../../../query/request/aggregation-request.ts'
 import type { AggregationContext, BucketWalk } from './aggregation-context.ts'
 import { rangeHolds, walkColumn } from './column-walk.ts'
 import { dateBoundMs, intervalStart } from './date-interval.ts'
+
+/** More than the relative errors of two doubles and of their quotient together. */
+const ROUNDING_MAX = 4 * Number.EPSILON
 
 type RequestOf<Kind extends BucketAggregation['kind']> = Extract<
   BucketAggregation,
@@ -16,14 +20,37 @@ export function walkHistogram(
   { field, interval }: RequestOf<'histogram'>,
 ): BucketWalk<number> {
   const indexField = numberField(context, field, 'histogram needs numbers')
+  const indexOf = intervalIndex(interval)
   return walkMonotone(context, indexField, (value) => {
-    const index = Math.floor(value / interval)
+    const index = indexOf(value)
     if (Number.isSafeInteger(index)) return index
     throw new ServiceError(
       'INVALID_ARGUMENT',
       `aggregations: interval ${interval} is too small for the value ${value} of "${field}"`,
     )
   })
+}
+
+/**
+ * Finds the number of the interval that holds a value, from 0 for the one that begins at 0, by decimals: 0.3 is in the
+ * third of 0.1. Values that are whole numbers of the interval's last digit, as most are, are compared as integers.
+ */
+export function intervalIndex(interval: number): (value: number) => number {
+  const [, fraction = ''] = String(interval).split('.')
+  const power = fraction.includes('e') ? 1 : 10 ** fraction.length
+  const units = Math.round(interval * power)
+  const isWhole = units >= 1 && units / power === interval && Number.isSafeInteger(units)
+  return (value) => {
+    const inUnits = Math.round(value * power)
+    if (isWhole && inUnits / power === value && Number.isSafeInteger(inUnits)) {
+      return Math.floor(inUnits / units)
+    }
+    const quotient = value / interval
+    const distance = Math.abs(quotient - Math.round(quotient))
+    const isClear = distance > Math.abs(quotient) * ROUNDING_MAX
+    const isCountable = Math.abs(quotient) <= Number.MAX_SAFE_INTEGER
+    return isClear || !isCountable ? Math.floor(quotient) : Number(floorOfQuotient(value, interval))
+  }
 }
 
 export function walkDateHistogram(
