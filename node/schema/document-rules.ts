@@ -8,7 +8,7 @@ import { memberTexts, scalarOf, textAtPath } from '../document/text-at-path.ts'
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import { compileDocumentSchema } from './document-schema.ts'
 import { parseDurationMs } from './duration.ts'
-import { parseRfc3339Ms } from './rfc3339.ts'
+import { parseDateMs } from './rfc3339.ts'
 import { TIMESTAMP_FIELD } from './table-schema.ts'
 import { UNNAMED_TYPE } from './unnamed-type.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
@@ -171,7 +171,7 @@ function findExpiry(value: JsonValue | undefined, { field, durationMs }: TtlRule
     if (field.text === TIMESTAMP_FIELD) return { kind: 'after-write', durationMs }
     return 'is missing'
   }
-  const baseMs = typeof value === 'string' ? parseRfc3339Ms(value) : undefined
+  const baseMs = typeof value === 'string' ? parseDateMs(value) : undefined
   if (baseMs === undefined) return 'must be an RFC 3339 timestamp, such as 2030-01-31T12:00:00Z'
   return { kind: 'at', ms: Math.max(baseMs + durationMs, EXPIRED_MS) }
 }

@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { isRawNumber } from '../../document/exact-json.ts'
 import { compareNumbers, isJsonNumber } from '../../document/json-number.ts'
 import { memberOf } from '../../document/json-object.ts'
-import { parseDateMs } from '../../schema/rfc3339.ts'
+import { dateBoundsMs, parseDateMs } from '../../schema/rfc3339.ts'
 import {
   boostOf,
   choiceOf,
@@ -62,13 +62,15 @@ export function parseRange(clause: Clause): Query {
 
 export function parseDateRange(clause: Clause): Query {
   choiceOf(clause, 'datetime_parser', DATE_PARSERS)
-  const bounds = {
-    min: dateOf(clause, 'start'),
-    max: dateOf(clause, 'end'),
+  const texts = {
+    min: dateTextOf(clause, 'start'),
+    max: dateTextOf(clause, 'end'),
     inclusiveMin: flagOf(clause, 'inclusive_start', true),
     inclusiveMax: flagOf(clause, 'inclusive_end', false),
   }
-  refuseReversed(bounds, (left, right) => left - right, clause.where)
+  const { min, max } = dateBoundsMs({ ...texts, inclusiveMin: true, inclusiveMax: false })
+  refuseReversed({ ...texts, min, max }, (left, right) => left - right, clause.where)
+  const bounds = dateBoundsMs(texts)
   return { kind: 'dates', field: fieldOf(clause), bounds, boost: boostOf(clause) }
 }
 
@@ -97,17 +99,15 @@ function isCidr(text: string): boolean {
   return /^(?:0|[1-9]\d{0,2})$/.test(length) && Number(length) <= (version === 4 ? 32 : 128)
 }
 
-function dateOf({ members, where }: Clause, name: string): number | undefined {
+/** A text that `parseDateMs` reads. */
+function dateTextOf({ members, where }: Clause, name: string): string | undefined {
   const value = memberOf(members, name)
   if (value === undefined) return undefined
   const text = parseText(value, `${where}.${name}`)
-  const dateMs = parseDateMs(text)
-  return (
-    dateMs ??
-    refuse(
-      `${where}.${name}`,
-      `not a date: ${shown(text)}; write 2024-05-01 or 2024-05-01T12:30:00Z (RFC 3339)`,
-    )
+  if (parseDateMs(text) !== undefined) return text
+  return refuse(
+    `${where}.${name}`,
+    `not a date: ${shown(text)}; write 2024-05-01 or 2024-05-01T12:30:00Z (RFC 3339)`,
   )
 }
 

@@ -995,6 +995,10 @@ export interface components {
          *     there; a value that the filter cannot test does not match. Shapes of more than 1000 positions, what indexes
          *     keep beside documents (`_chunks`, `_summaries`) and fields that a schema leaves out are refused there.
          *
+         *     Times are RFC 3339 timestamps. One without a zone is in UTC, here, in documents and in `ttl_field`. A day (`2024-05-01`)
+         *     in a range or a term means the whole day: `at:[2024-05-01 TO 2024-05-02]` and `at:<=2024-05-02` reach to the
+         *     end of the second day, `at:>2024-05-01` begins with the second, and `at:<2024-05-02` ends before it.
+         *
          *     A dotted name means every way to read it: `a.b` is the member `b` of `a`, and a member of the name `a.b`.
          *     Numbers are compared with all their digits, up to 1000 of them.
          *
@@ -1021,7 +1025,7 @@ export interface components {
          *     | `{"query": "title:sea +price:>5 -\\"old map\\""}` | the query string holds: words, `field:word`, `"phrases"`, `+` and `-`, `AND`, `OR`, `NOT`, brackets, ranges, `wild*`, `fuzzy~` |
          *     | `{"match_phrase": "sea chart", "field": "title", "slop": 0, "fuzziness": 0}` | the field has these words in a row, moved by up to `slop` places, each with up to `fuzziness` changed characters |
          *     | `{"terms": ["sea", ["chart", "map"]], "field": "title"}` | the field has these exact terms in a row, of a list any one |
-         *     | `{"start": "2024-01-01", "end": "2024-07-01", "field": "at"}` | the date is not before `start` and before `end` |
+         *     | `{"start": "2024-01-01", "end": "2024-07-01", "field": "at"}` | the date is not before `start` and before `end`; with `inclusive_end`, a day as `end` is part of the range |
          *     | `{"cidr": "10.0.0.0/8", "field": "address"}` | the field is an address of the network |
          *     | `{"term": "north", "field": "region"}` | the field is exactly this |
          *     | `{"term": "nroth", "fuzziness": 1, "prefix_length": 1, "field": "region"}` | the field differs from this by up to `fuzziness` (0, 1, 2 or `auto`) characters added, removed, replaced or exchanged, none of them among the first `prefix_length` |
@@ -1205,9 +1209,9 @@ export interface components {
             readonly max: string;
         };
         readonly DateRangeClause: {
-            /** @description A date or an RFC 3339 time. */
+            /** @description A day or an RFC 3339 time; UTC without a zone. */
             readonly start?: string;
-            /** @description A date or an RFC 3339 time. */
+            /** @description A day or an RFC 3339 time; UTC without a zone. */
             readonly end?: string;
             /** @default true */
             readonly inclusive_start?: boolean;

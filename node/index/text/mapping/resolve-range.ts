@@ -2,7 +2,7 @@
 
 import { unreachable } from '../../../../lib/assert.ts'
 import { compareDecimals } from '../../../document/decimal.ts'
-import { parseDateMs } from '../../../schema/rfc3339.ts'
+import { dateBoundsMs, parseDateMs } from '../../../schema/rfc3339.ts'
 import { decimalRange, nextDouble } from './exact-numbers.ts'
 import { refusal } from './query-context.ts'
 import { compareTerms, termRangeMatcher } from './term-matchers.ts'
@@ -28,7 +28,6 @@ export function doubleRange(request: RangeRequest<number>): EngineQuery {
     return numberRange({ ...request, bounds: mapBounds(bounds, String) })
   }
   if (field.kind !== 'date') refuseRange(field, name)
-  checkOrder(name, bounds)
   const { min = -Infinity, max = Infinity } = bounds
   const low = bounds.inclusiveMin ? min : nextDouble(min, 1)
   const high = bounds.inclusiveMax ? max : nextDouble(max, -1)
@@ -47,22 +46,24 @@ export function numberRange(request: RangeRequest<string>): EngineQuery {
   return decimalRange({ field: field.indexField, boost }, { ...bounds, min, max })
 }
 
-function checkOrder(name: string, { min, max }: QueryBounds<number>): void {
-  if ([min, max].some(Number.isNaN)) {
-    refuse(name, 'has a range with a bound that is not a number')
+/** The bounds are times or days, as clients write them. */
+export function dateRange(request: RangeRequest<string>): EngineQuery {
+  const { name, bounds } = request
+  const { min, max } = mapBounds(bounds, (text) => toDateMs(text, name))
+  if (min !== undefined && max !== undefined && min > max) {
+    refuse(name, `has a reversed range: ${bounds.min} is after ${bounds.max}`)
   }
-  if (min === undefined || max === undefined || min <= max) return
-  refuse(name, `has a reversed range: ${min} is above ${max}`)
+  return doubleRange({ ...request, bounds: dateBoundsMs(bounds) })
 }
 
 /** Resolves bounds that are text. The field's type decides what they mean. */
 export function textRange(request: RangeRequest<string>): EngineQuery {
-  const { field, name, bounds } = request
+  const { field, name } = request
   switch (field.kind) {
     case 'number':
       return numberRange(request)
     case 'date':
-      return doubleRange({ ...request, bounds: mapBounds(bounds, (text) => toDateMs(text, name)) })
+      return dateRange(request)
     case 'keyword':
       return termRange(request)
     case 'text':
@@ -94,7 +95,7 @@ function toNumber(text: string, name: string): number {
   return Number(trimmed)
 }
 
-export function toDateMs(text: string, name: string): number {
+function toDateMs(text: string, name: string): number {
   const ms = parseDateMs(text.trim())
   return ms ?? refuse(name, `contains dates, but "${text}" is not an RFC 3339 timestamp or day`)
 }

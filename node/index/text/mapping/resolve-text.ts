@@ -2,7 +2,7 @@
 
 import { distanceOf } from '../../../query/edit-distance.ts'
 import { NOTHING } from './query-context.ts'
-import { doubleRange, numberRange, toDateMs } from './resolve-range.ts'
+import { dateRange, numberRange } from './resolve-range.ts'
 import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term-matchers.ts'
 import { PREFIX_SUFFIX } from './field-names.ts'
 import {
@@ -126,7 +126,7 @@ export function exactValue(
   }
   const about = { field, name: indexField, boost }
   return kind === 'date'
-    ? doubleRange({ ...about, bounds: only(toDateMs(text, indexField)) })
+    ? dateRange({ ...about, bounds: only(text) })
     : numberRange({ ...about, bounds: only(text) })
 }
 
