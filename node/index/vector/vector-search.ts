@@ -21,6 +21,8 @@ export interface NearestRequest extends SoughtDocuments {
   readonly vector: Float32Array
   /** 0 to 1: how much time may be spent on finding the very nearest; 1 is next to exact. */
   readonly effort: number
+  /** How many candidates are compared exactly for each hit wanted; undefined: as many as the effort says. */
+  readonly oversampling?: number | undefined
   /** No document farther away than this. */
   readonly distanceUnder?: number | undefined
   /** No document nearer than this. */

@@ -85,7 +85,7 @@ export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
     const { sizes, firstExpiryMs, numbers } = yield* countKept(inputs)
     if (sizes.docCount === 0) return undefined
     const shape = { dimension: 0, ...sizes, centerLength: 0 }
-    const table = newTable(shape, { scale: 1, firstExpiryMs })
+    const table = newTable(shape, { firstExpiryMs })
     const filler = new TableFiller(table)
     const merged = []
     for (const input of inputs) {

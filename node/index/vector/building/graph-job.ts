@@ -1,37 +1,40 @@
 // The making of a graph and of lists from a file of vectors, wherever it is done.
 
+import { rmSync } from 'node:fs'
 import { assert, must } from '../../../../lib/assert.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { DISK_WORK_HERE } from '../../files/disk-work.ts'
 import { FileWriter, sumWritten, type FileSum } from '../files/file-sums.ts'
-import { Kernels } from '../kernels/code-memory.ts'
-import { FileRows } from './file-rows.ts'
-import { buildLists } from '../lists/lists-builder.ts'
-import { readFormerLists } from '../lists/lists-file.ts'
+import { VectorMemory } from '../files/vector-memory.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
-import { graphShapeOf, Quantizer, type QuantizerRange } from '../graph/quantizer.ts'
+import type { GraphCodes } from '../graph/quantizer.ts'
+import { Kernels } from '../kernels/code-memory.ts'
+import { buildLists, type FormerLists } from '../lists/lists-builder.ts'
+import { readFormerLists } from '../lists/lists-file.ts'
+import { RowLists } from '../lists/row-lists.ts'
+import { isReliable, isStillReliable, SearchTrial, type Trial } from '../lists/search-trial.ts'
+import { FileRows } from './file-rows.ts'
+import { growTried, type FormerGraph } from './tried-graph.ts'
 
 /** Which graph to make: plain data. */
 export interface GraphJob {
   /** False: lists alone. */
   readonly makesGraph: boolean
   readonly settings: DenseIndexSettings
-  readonly range: QuantizerRange
   /** The vectors of `rowCount` rows, durable. */
   readonly vectorsPath: string
   readonly rowCount: number
-  /** What there is of the first rows, to be extended; undefined: all rows are added. */
-  readonly base: GraphBase | undefined
+  /** What there is of the first rows, to be extended. */
+  readonly base: GraphBase
   /** Where they go: nothing is there yet. */
   readonly files: GraphFiles
 }
 
-/** What is extended, by path: a graph by the same range, and lists, or one of both. */
+/** What is extended; undefined: all rows are added. */
 export interface GraphBase {
-  readonly graph: string | undefined
-  readonly lists: string | undefined
-  readonly rowCount: number
+  readonly graph: FormerGraph | undefined
+  readonly lists: { readonly path: string; readonly trial: Trial } | undefined
 }
 
 /** By path. */
@@ -40,12 +43,16 @@ export interface GraphFiles {
   readonly lists: string
 }
 
-/** Files that are durable. */
+/** Files that are durable, and how well searches find rows by them. */
 export interface BuiltGraph {
   /** Undefined for lists alone. */
-  readonly graph: FileSum | undefined
-  readonly lists: FileSum
+  readonly graph: BuiltFile | undefined
+  /** How vectors become the numbers of the graph. */
+  readonly codes: GraphCodes | undefined
+  readonly lists: BuiltFile
 }
+
+export type BuiltFile = FileSum & { readonly trial: Trial }
 
 /** A graph that is being made. */
 export interface GraphBuilding {
@@ -70,30 +77,61 @@ export interface GraphBuilder {
 export function* buildGraph(job: GraphJob): Paced<BuiltGraph> {
   const { dimension } = job.settings
   using source = new FileRows(job.vectorsPath, { dimension, rowCount: job.rowCount })
-  const graph = job.makesGraph ? yield* growGraph(job, source) : undefined
-  return { graph, lists: yield* writeLists(job, source) }
-}
-
-function* growGraph(job: GraphJob, source: FileRows): Paced<FileSum> {
-  const { settings, base, rowCount } = job
-  const shape = graphShapeOf(settings)
-  const library = must(libraryOf(settings.engine), 'a library')
-  const former = base?.graph
-  const graph = former === undefined ? library.grow(shape, rowCount) : library.extend(shape, former)
-  yield
-  const quantizer = new Quantizer(settings, job.range)
-  for (let row = former === undefined ? 0 : (base?.rowCount ?? 0); row < rowCount; row += 1) {
-    const { vectors, at } = source.row(row)
-    graph.add(row, quantizer.encode(vectors, at))
-    yield
+  let trial: SearchTrial | undefined
+  const building = {
+    job,
+    source,
+    *trial(): Sliced<SearchTrial> {
+      trial ??= yield* SearchTrial.prepare(job.settings, source)
+      return trial
+    },
   }
-  graph.save(job.files.graph)
-  yield
-  return yield* sumWritten(job.files.graph)
+  const graph = job.makesGraph ? yield* growGraph(building) : undefined
+  const lists = yield* makeLists(building)
+  return { graph: graph?.file, codes: graph?.codes, lists }
 }
 
-function* writeLists({ settings, base, files }: GraphJob, source: FileRows): Paced<FileSum> {
-  const former = base?.lists === undefined ? undefined : readFormerLists(base.lists)
+interface Building {
+  readonly job: GraphJob
+  readonly source: FileRows
+  readonly trial: () => Sliced<SearchTrial>
+}
+
+function* growGraph({
+  job,
+  source,
+  trial,
+}: Building): Paced<{ file: BuiltFile; codes: GraphCodes }> {
+  const { settings, base, files } = job
+  const library = must(libraryOf(settings.engine), 'a library')
+  const tried = yield* growTried({ settings, source, library, former: base.graph, trial })
+  try {
+    tried.growing.save(files.graph)
+  } finally {
+    tried.graph.close()
+  }
+  yield
+  const sum = yield* sumWritten(files.graph)
+  return { file: { ...sum, trial: tried.trial }, codes: tried.codes }
+}
+
+/** Where the former centers are not good enough for all rows, lists are made once more with others. */
+function* makeLists(building: Building): Paced<BuiltFile> {
+  const { base, rowCount, files } = building.job
+  const former = base.lists
+  if (former !== undefined) {
+    const sum = yield* writeLists(building, readFormerLists(former.path))
+    if (isStillReliable(former.trial, rowCount)) return { ...sum, trial: former.trial }
+    const trial = yield* tryLists(building, sum)
+    if (isReliable(trial) || !isReliable(former.trial)) return { ...sum, trial }
+    rmSync(files.lists)
+  }
+  const sum = yield* writeLists(building, undefined)
+  return { ...sum, trial: yield* tryLists(building, sum) }
+}
+
+function* writeLists({ job, source }: Building, former: FormerLists | undefined): Paced<FileSum> {
+  const { settings, files } = job
   const out = new FileWriter(files.lists, DISK_WORK_HERE)
   try {
     const plan = { settings, source, former, kernels: new Kernels() }
@@ -101,6 +139,18 @@ function* writeLists({ settings, base, files }: GraphJob, source: FileRows): Pac
     return yield* out.finish()
   } finally {
     out.close()
+  }
+}
+
+function* tryLists({ job, trial }: Building, sum: FileSum): Sliced<Trial> {
+  const { lists: path } = job.files
+  // The thread is there for this alone.
+  const memory = new VectorMemory(Infinity)
+  const lists = yield* RowLists.open({ path, name: path, memory, kernels: new Kernels() }, sum)
+  try {
+    return yield* (yield* trial()).ofLists(lists)
+  } finally {
+    lists.close()
   }
 }
 
@@ -128,5 +178,5 @@ export const BUILDS_HERE: GraphBuilder = {
   },
 }
 
-const NO_SUM: FileSum = { bytes: 0, sum: 0 }
-const NOTHING: BuiltGraph = { graph: undefined, lists: NO_SUM }
+const NO_FILE: BuiltFile = { bytes: 0, sum: 0, trial: { found: 0, rowCount: 0 } }
+const NOTHING: BuiltGraph = { graph: undefined, codes: undefined, lists: NO_FILE }

@@ -12,6 +12,7 @@ import type { Paced } from '../../../../lib/sliced.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
 import { removeFile, replaceDurably } from '../../files/durable-file.ts'
 import { damaged, type FileSum } from '../files/file-sums.ts'
+import type { Trial } from '../lists/search-trial.ts'
 
 const MANIFEST = 'manifest'
 const FORMAT_VERSION = 1
@@ -35,11 +36,16 @@ export interface ManifestSegment {
   /** Present in place of vectors if they are sparse. */
   readonly postings?: PostingsSum
   /** Absent if the segment has no graph. */
-  readonly graph?: FileSum
-  /** Absent in a segment of few rows, and beside a graph that an earlier version wrote. */
-  readonly lists?: FileSum
+  readonly graph?: TriedFile
+  /** Absent in a segment of few rows. */
+  readonly lists?: TriedFile
   /** Absent if no document was deleted from it. */
   readonly deleted?: DeletedFile
+}
+
+/** A file by which rows are found, and how well. */
+export interface TriedFile extends FileSum {
+  readonly trial: Trial
 }
 
 /** A file of postings: its whole length, where its directory begins, and the sum from there to its end. */

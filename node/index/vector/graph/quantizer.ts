@@ -1,65 +1,55 @@
 // What a graph is given for a vector. The graph's own numbers are coarse (half floats, small integers,
 // bits), so each segment moves and scales its vectors into their range before. Neither changes which of two
-// vectors is nearer:
-//   cosine          vectors of length 1; their distances order as the angles do, by either metric
-//   l2_squared      distances order the same wherever the origin is, and whatever the unit is
-//   inner_product   the origin stays; the unit does not matter
+// rows is nearer to a query (graph-form.ts).
 
 import { must, unreachable } from '../../../../lib/assert.ts'
-import type { DenseIndexSettings, Metric, Quantization } from '../../../embedding/settings.ts'
+import type { DenseIndexSettings, Metric } from '../../../embedding/settings.ts'
 import { dotProduct } from '../kernels/distance.ts'
-import type { IntegerMetric } from '../kernels/simd-kernels.ts'
-import type { GraphMetric, GraphShape, GraphVector } from './vector-graph.ts'
+import type { GraphForm } from './graph-form.ts'
+import type { GraphVector } from './vector-graph.ts'
 
 /** How the vectors of a segment are moved and scaled. */
 export interface QuantizerRange {
-  /** Taken off each vector; empty for none. */
+  /** Taken off each row; empty for none. */
   readonly center: Float32Array
   /** Then divides it. */
   readonly scale: number
 }
 
-const I8_MAX = 127
-
-/** Small integers have a common step: differences of normed vectors then tell more than their products. */
-const METRICS = {
-  f32: { l2_squared: 'l2_squared', inner_product: 'inner_product', cosine: 'inner_product' },
-  f16: { l2_squared: 'l2_squared', inner_product: 'inner_product', cosine: 'inner_product' },
-  i8: { l2_squared: 'l2_squared', inner_product: 'inner_product', cosine: 'l2_squared' },
-  binary: { l2_squared: 'hamming', inner_product: 'hamming', cosine: 'hamming' },
-} as const satisfies Readonly<Record<Quantization, Readonly<Record<Metric, GraphMetric>>>>
-
-export function graphShapeOf({ dimension, metric, quantization }: DenseIndexSettings): GraphShape {
-  return { dimension, quantization, metric: METRICS[quantization][metric] }
+/** In which form a graph has the vectors of its segment. */
+export interface GraphCodes extends QuantizerRange {
+  readonly form: GraphForm
 }
 
-/** By what small integers are compared. */
-export function integerMetricOf(metric: Metric): IntegerMetric {
-  return METRICS.i8[metric]
-}
+/** What an index's vectors are, as far as it matters to their codes. */
+export type VectorKind = Pick<DenseIndexSettings, 'dimension' | 'metric'>
+
+export const I8_MAX = 127
 
 /** Makes vectors ready for the graph of one segment. */
 export class Quantizer {
   readonly #isNormed: boolean
+  readonly #isProduct: boolean
   readonly #scale: number
   /** The center, divided as the vectors are. */
   readonly #moved: Float64Array
   readonly #floats: Float32Array
   readonly #integers: Int8Array | undefined
 
-  constructor({ dimension, metric, quantization }: DenseIndexSettings, range: QuantizerRange) {
+  constructor({ dimension, metric }: VectorKind, { form, center, scale }: GraphCodes) {
     this.#isNormed = metric === 'cosine'
-    this.#scale = range.scale
-    this.#moved = Float64Array.from(range.center, (value) => value / range.scale)
+    this.#isProduct = metric === 'inner_product'
+    this.#scale = scale
+    this.#moved = Float64Array.from(center, (value) => value / scale)
     this.#floats = new Float32Array(dimension)
-    this.#integers = quantization === 'i8' ? new Int8Array(dimension) : undefined
+    this.#integers = form.numbers === 'i8' ? new Int8Array(dimension) : undefined
   }
 
-  /** Good until the next call. */
+  /** A row of the graph: good until the next call. */
   encode(vectors: Float32Array, at: number): GraphVector {
     const floats = this.#floats
     const moved = this.#moved
-    const factor = (this.#isNormed ? 1 / normOf(vectors, at, floats.length) : 1) / this.#scale
+    const factor = this.#normFactor(vectors, at) / this.#scale
     if (moved.length === 0) {
       for (let i = 0; i < floats.length; i += 1) floats[i] = (vectors[at + i] ?? 0) * factor
     } else {
@@ -67,7 +57,19 @@ export class Quantizer {
         floats[i] = (vectors[at + i] ?? 0) * factor - (moved[i] ?? 0)
       }
     }
-    return this.#integers === undefined ? floats : this.#round(this.#integers)
+    return this.#rounded()
+  }
+
+  /** What its rows are compared with, where it is another vector than that row would be: good until the next call. */
+  encodeQuery(query: Float32Array): GraphVector {
+    if (!this.#isProduct) return this.encode(query, 0)
+    // Its length matters to no order, and its origin has to stay: it has the range of its own numbers.
+    const largest = query.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+    const scale = this.#integers === undefined ? powerBelow(largest) : largest / I8_MAX
+    for (let i = 0; i < this.#floats.length; i += 1) {
+      this.#floats[i] = scale === 0 ? 0 : (query[i] ?? 0) / scale
+    }
+    return this.#rounded()
   }
 
   /** The same for `i8` alone. */
@@ -76,7 +78,19 @@ export class Quantizer {
     return must(this.#integers, 'small integers')
   }
 
-  #round(integers: Int8Array): Int8Array {
+  /** The same for `i8` alone. */
+  queryIntegers(query: Float32Array): Int8Array {
+    this.encodeQuery(query)
+    return must(this.#integers, 'small integers')
+  }
+
+  #normFactor(vectors: Float32Array, at: number): number {
+    return this.#isNormed ? 1 / normOf(vectors, at, this.#floats.length) : 1
+  }
+
+  #rounded(): GraphVector {
+    const integers = this.#integers
+    if (integers === undefined) return this.#floats
     for (let i = 0; i < integers.length; i += 1) {
       integers[i] = Math.max(-I8_MAX, Math.min(I8_MAX, Math.round(this.#floats[i] ?? 0)))
     }
@@ -86,65 +100,66 @@ export class Quantizer {
 
 /** The range of the vectors that it was shown. */
 export class RangeFinder {
-  readonly #settings: DenseIndexSettings
+  readonly #metric: Metric
   readonly #sums: Float64Array
   #squares = 0
   #largest = 0
   #count = 0
 
-  constructor(settings: DenseIndexSettings) {
-    this.#settings = settings
-    this.#sums = new Float64Array(settings.dimension)
-  }
-
-  /** Whether the vectors matter: those of length 1 fit half floats as they are. */
-  get isNeeded(): boolean {
-    const { metric, quantization } = this.#settings
-    return metric !== 'cosine' || quantization === 'i8' || quantization === 'binary'
+  constructor({ dimension, metric }: VectorKind) {
+    this.#metric = metric
+    this.#sums = new Float64Array(dimension)
   }
 
   add(vectors: Float32Array, at: number): void {
     const sums = this.#sums
-    const isNormed = this.#settings.metric === 'cosine'
+    const isNormed = this.#metric === 'cosine'
     const factor = isNormed ? 1 / normOf(vectors, at, sums.length) : 1
+    let squares = 0
+    let largest = this.#largest
     for (let i = 0; i < sums.length; i += 1) {
       const value = (vectors[at + i] ?? 0) * factor
       sums[i] = (sums[i] ?? 0) + value
-      this.#squares += value * value
-      this.#largest = Math.max(this.#largest, Math.abs(value))
+      squares += value * value
+      largest = Math.max(largest, Math.abs(value))
     }
+    this.#squares += squares
+    this.#largest = largest
     this.#count += 1
   }
 
-  range(): QuantizerRange {
-    const { metric, quantization } = this.#settings
+  codes(form: GraphForm): GraphCodes {
     const count = Math.max(1, this.#count)
     const mean = Float32Array.from(this.#sums, (sum) => sum / count)
-    const isCentered = metric !== 'inner_product'
-    switch (quantization) {
+    const center = form.isCentered ? mean : NO_CENTER
+    const largest = this.#largest * (form.isCentered ? 2 : 1)
+    switch (form.numbers) {
       case 'f32':
       case 'f16':
-        return { center: NO_CENTER, scale: this.isNeeded ? powerBelow(this.#largest) : 1 }
+        return { form, center, scale: powerBelow(largest) }
       case 'binary':
-        return { center: mean, scale: 1 }
+        return { form, center, scale: 1 }
       case 'i8':
-        return { center: isCentered ? mean : NO_CENTER, scale: this.#step(mean, isCentered) }
+        return { form, center, scale: this.#reach(center, largest) / I8_MAX || 1 }
       default:
-        return unreachable(quantization)
+        return unreachable(form.numbers)
     }
   }
 
-  /** Rare large numbers are cut off, so that all others have finer steps. */
-  #step(mean: Float32Array, isCentered: boolean): number {
-    const numbers = Math.max(1, this.#count) * mean.length
-    const meanSquare = isCentered ? dotProduct(mean, mean, 0) / mean.length : 0
+  /** Rare large numbers are cut off, so that all others have finer steps. Of products they are the largest part. */
+  #reach(center: Float32Array, largest: number): number {
+    const numbers = Math.max(1, this.#count) * this.#sums.length
+    const meanSquare = dotProduct(center, center, 0) / this.#sums.length
     const deviation = Math.sqrt(Math.max(0, this.#squares / numbers - meanSquare))
-    const reach = Math.min(this.#largest * (isCentered ? 2 : 1), deviation * DEVIATIONS_MAX)
-    return reach > 0 ? reach / I8_MAX : 1
+    return Math.min(largest, deviation * DEVIATIONS_MAX[this.#metric])
   }
 }
 
-const DEVIATIONS_MAX = 4
+const DEVIATIONS_MAX: Readonly<Record<Metric, number>> = {
+  l2_squared: 4,
+  cosine: 4,
+  inner_product: 16,
+}
 const NO_CENTER = new Float32Array(0)
 
 /** A power of two: divisions by it are exact. */

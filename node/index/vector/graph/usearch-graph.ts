@@ -3,7 +3,9 @@
 import { closeSync, openSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type * as Usearch from 'usearch'
+import { COARSE_BYTE_MAX } from './coarse-byte.ts'
 import { libraryError } from './library-error.ts'
+import { I8_MAX } from './quantizer.ts'
 import {
   graphRowBytes,
   type GraphHits,
@@ -24,9 +26,9 @@ const EXPANSION_SEARCH = 16
 const THREADS = 1
 const NO_GRAPH = '/'
 
-/** The library's names of metrics and of kinds of numbers. */
+/** The library's names of metrics and of kinds of numbers: see coarse-byte.ts about those of one byte. */
 const METRICS = { l2_squared: 'L2sq', inner_product: 'IP', hamming: 'Hamming' } as const
-const SCALARS = { f32: 'F32', f16: 'F16', i8: 'I8', binary: 'B1' } as const
+const SCALARS = { f32: 'F32', f16: 'F16', i8: 'E2M3', binary: 'B1' } as const
 
 export const USEARCH: GraphLibrary = {
   grow: (shape, rowCount) => new GrowingUsearch(newIndex(shape), graphRowBytes(shape) * rowCount),
@@ -62,7 +64,7 @@ class UsearchGraph implements VectorGraph {
   }
 
   search(vector: GraphVector, count: number): GraphHits {
-    const { keys } = this.#index.search(vector, count, THREADS)
+    const { keys } = this.#index.search(floatsOf(vector), count, THREADS)
     const rows = new Uint32Array(keys.length)
     // Row numbers fill the lower half of a key alone.
     const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2)
@@ -92,7 +94,7 @@ class GrowingUsearch implements GrowingGraph {
   }
 
   add(row: number, vector: GraphVector): void {
-    this.#index.add(BigInt(row), vector, THREADS)
+    this.#index.add(BigInt(row), floatsOf(vector), THREADS)
   }
 
   save(path: string): void {
@@ -107,6 +109,14 @@ class GrowingUsearch implements GrowingGraph {
     return new UsearchGraph(this.#index, this.#bytes)
   }
 }
+
+/** Small integers become what the library keeps in a byte. */
+function floatsOf(vector: GraphVector): Float32Array {
+  if (vector instanceof Float32Array) return vector
+  return Float32Array.from(vector, (value) => value * BYTE_UNIT)
+}
+
+const BYTE_UNIT = COARSE_BYTE_MAX / I8_MAX
 
 function newIndex({ dimension, metric, quantization }: GraphShape): Usearch.Index {
   const { Index: IndexOf, MetricKind, ScalarKind } = loadUsearch()

@@ -38,7 +38,7 @@ export type GraphVector = Float32Array | Int8Array
 export interface GrowingGraph {
   /** Row numbers ascend from 0. */
   add(row: number, vector: GraphVector): void
-  /** Writes it into a file that does not exist. */
+  /** Writes it into a file that does not exist, also after `finish`. */
   save(path: string): void
   /** From then on it does not grow. */
   finish(): VectorGraph

@@ -1,3 +1,4 @@
+import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Paced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
@@ -8,7 +9,7 @@ import { openDenseIndex } from '../engine/dense-index.ts'
 import { defaultVectorIndexLimits, type VectorIndexLimits } from '../engine/vector-index.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
-import { graphShapeOf } from '../graph/quantizer.ts'
+import { formsOf, graphShapeOf } from '../graph/graph-form.ts'
 import { graphRowBytes } from '../graph/vector-graph.ts'
 import { runNearest } from '../search/run-nearest.ts'
 import type { Kernels } from '../kernels/code-memory.ts'
@@ -51,7 +52,9 @@ export function* openDenseEngine(
 
 function limitsFor(settings: DenseIndexSettings, graphBytesMax: number): VectorIndexLimits {
   const { mergePolicy } = defaultVectorIndexLimits
-  const rows = Math.floor(graphBytesMax / graphRowBytes(graphShapeOf(settings)))
+  const [form] = formsOf(settings)
+  const shape = graphShapeOf(settings.dimension, must(form, 'a form of graphs'))
+  const rows = Math.floor(graphBytesMax / graphRowBytes(shape))
   const rowsMax = Math.max(rows, mergePolicy.graphRowsMin * 2)
   return { ...defaultVectorIndexLimits, mergePolicy: { ...mergePolicy, rowsMax } }
 }

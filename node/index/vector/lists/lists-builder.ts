@@ -7,6 +7,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { Quantizer, RangeFinder, type QuantizerRange } from '../graph/quantizer.ts'
+import { listCodesOf, listFormOf } from './list-form.ts'
 import { strideOf, type Kernels } from '../kernels/code-memory.ts'
 import { ListCenters, LISTS_MAX, sampled } from './list-centers.ts'
 import { newListsTable, type ListsTable } from './lists-table.ts'
@@ -78,18 +79,18 @@ function keptOf({ former, source }: ListsPlan): FormerLists | undefined {
 }
 
 function* findRange({ settings, source }: ListsPlan): Sliced<QuantizerRange> {
-  const finder = new RangeFinder({ ...settings, quantization: 'i8' })
+  const finder = new RangeFinder(settings)
   for (const row of sampled(source.rowCount, RANGE_ROWS)) {
     const { vectors, at } = source.row(row)
     finder.add(vectors, at)
     yield
   }
-  return finder.range()
+  return finder.codes(listFormOf(settings.metric))
 }
 
 /** Whatever the graph's numbers are: small integers are compared fastest. */
 function encoderOf({ settings, source }: ListsPlan, range: QuantizerRange) {
-  const quantizer = new Quantizer({ ...settings, quantization: 'i8' }, range)
+  const quantizer = new Quantizer(settings, listCodesOf(settings.metric, range))
   return (row: number): Int8Array => {
     const { vectors, at } = source.row(row)
     return quantizer.integersOf(vectors, at)

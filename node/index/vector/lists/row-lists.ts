@@ -6,9 +6,10 @@ import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { FileSum } from '../files/file-sums.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import { integerMetricOf, Quantizer } from '../graph/quantizer.ts'
+import { Quantizer } from '../graph/quantizer.ts'
 import { MEASURED_MAX } from '../kernels/code-memory.ts'
 import type { IntegerMetric } from '../kernels/simd-kernels.ts'
+import { integerMetricOf, listCodesOf } from './list-form.ts'
 import { ascending } from './list-order.ts'
 import { LISTS_MAX, measureAll } from './list-centers.ts'
 import { buildLists, type ListsPlan } from './lists-builder.ts'
@@ -88,9 +89,9 @@ export class RowLists {
   /** A query as these lists compare it: the settings are those of their index. */
   queryOf(settings: DenseIndexSettings, vector: Float32Array): IntegerQuery {
     const { range } = this.#file.table
-    this.#quantizer ??= new Quantizer({ ...settings, quantization: 'i8' }, range)
+    this.#quantizer ??= new Quantizer(settings, listCodesOf(settings.metric, range))
     // A copy: other searches come between the steps of one.
-    const integers = this.#quantizer.integersOf(vector, 0).slice()
+    const integers = this.#quantizer.queryIntegers(vector).slice()
     return { integers, metric: integerMetricOf(settings.metric) }
   }
 

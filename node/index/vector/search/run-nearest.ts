@@ -7,7 +7,9 @@ import type { VectorSnapshot } from '../engine/vector-index.ts'
 import { distanceFrom, type DistanceFrom } from '../kernels/distance.ts'
 import type { Kernels } from '../kernels/code-memory.ts'
 import type { DenseRows } from '../segment/document-rows.ts'
+import { patienceOf, rescoredCount, widthOf } from '../graph/effort.ts'
 import type { RowLists } from '../lists/row-lists.ts'
+import { searchLists, searchRows, type ListCase } from '../lists/search-lists.ts'
 import type { SegmentGraph } from '../segment/vector-segment.ts'
 import type { NearestRequest, PackedNearest } from '../vector-search.ts'
 import { NearestDocuments } from './nearest-documents.ts'
@@ -17,16 +19,12 @@ import { PassingRows, type DensePart, type FoundDocuments } from './passing-rows
 import { CoarseBounds, FloatBounds, type RowBounds } from './row-bounds.ts'
 import { RowReader } from './row-reader.ts'
 import { RowScan } from './row-scan.ts'
-import { searchLists, searchRows, type ListCase } from './search-lists.ts'
 import {
   exactRows,
   firstCount,
   neededCount,
   nextCount,
-  patienceOf,
-  rescoredCount,
   ROWS_COUNTED_MAX,
-  widthOf,
   type SearchCase,
 } from './search-plan.ts'
 
@@ -106,14 +104,14 @@ class NearestSearch {
   /** False if another way takes less time. */
   *#searchGraph(
     { part, passing }: SearchedPart,
-    { graph, quantizer }: SegmentGraph,
+    { graph, numbers, quantizer }: SegmentGraph,
   ): Sliced<boolean> {
-    const rescored = rescoredCount(this.#settings.quantization, this.#request.limit)
+    const rescored = rescoredCount(numbers, this.#request)
     const searched = this.#caseOf(part, rescored)
     let count = firstCount(searched)
     for (; count !== undefined; count = nextCount(count, searched)) {
       // In one step: the quantizer is shared.
-      const { rows } = graph.search(quantizer.encode(this.#request.vector, 0), count)
+      const { rows } = graph.search(quantizer.encodeQuery(this.#request.vector), count)
       yield
       const documents = passing.byDocument(rows)
       const isAll = rows.length < count || count >= searched.rowCount
@@ -126,7 +124,7 @@ class NearestSearch {
 
   /** False if too few are hits, or comparing with all that pass takes less time. */
   *#searchLists({ part, passing }: SearchedPart, lists: RowLists): Sliced<boolean> {
-    const rescored = rescoredCount('i8', this.#request.limit)
+    const rescored = rescoredCount('i8', this.#request)
     const searched = this.#caseOf(part, rescored)
     if (searched.rowCount * searched.passing < exactRows(lists.isResident)) return false
     const asked = this.#askedOfLists(lists, searched, rescored)

@@ -2,34 +2,8 @@
 // may be a hit. A graph knows no filter, so it is asked for so many rows that enough of them pass; where few
 // pass, comparing with those costs less.
 
-import type { Quantization } from '../../../embedding/settings.ts'
-
 /** The most rows that a graph is asked for: some milliseconds, in one step. */
 const GRAPH_COUNT_MAX = 4096
-
-/** Rows looked at by effort 0 and by effort 1; between them, the same factor for the same difference. */
-const WIDTH_MIN = 16
-const WIDTH_MAX = 1024
-
-/** How far a graph looks around for a given effort (0 to 1). */
-export function widthOf(effort: number): number {
-  return Math.round(WIDTH_MIN * (WIDTH_MAX / WIDTH_MIN) ** effort)
-}
-
-/** Candidates whose exact distances are computed, for each hit wanted, and at least. */
-const RESCORED: Readonly<Record<Quantization, { readonly each: number; readonly least: number }>> =
-  {
-    f32: { each: 1, least: 1 },
-    f16: { each: 1.25, least: 4 },
-    i8: { each: 3, least: 48 },
-    binary: { each: 16, least: 512 },
-  }
-
-/** How many documents are compared exactly so that the best of them are the hits. */
-export function rescoredCount(quantization: Quantization, limit: number): number {
-  const { each, least } = RESCORED[quantization]
-  return Math.max(least, Math.ceil(limit * each))
-}
 
 /** What is known of a segment and a request before the search. */
 export interface SearchCase {
@@ -99,21 +73,6 @@ const SELECTED_MAX = 0.75
 export function exactRows(hasListsInMemory: boolean): number {
   return hasListsInMemory ? 256 : 2048
 }
-
-/** How long the search of lists goes without finding a nearer hit: in rows, and in lists that had some. */
-export function patienceOf(
-  effort: number,
-  { rowCount, passing }: Pick<SearchCase, 'rowCount' | 'passing'>,
-): { readonly rows: number; readonly lists: number } {
-  const factor = 8 ** (effort * 2 - 1)
-  // Where few rows pass, so many would be most of them.
-  const few = Math.max(ROWS_IN_VAIN_MIN, (rowCount * passing) / 16)
-  const rows = Math.round(Math.min(512, few) * factor)
-  return { rows, lists: Math.max(1, Math.round(LISTS_IN_VAIN * factor)) }
-}
-
-const ROWS_IN_VAIN_MIN = 128
-const LISTS_IN_VAIN = 8
 
 /** What decides how far a search has to look. */
 export interface NeededCase {

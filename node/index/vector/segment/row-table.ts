@@ -11,6 +11,7 @@ import { SectionLayout } from '../files/section-layout.ts'
 const MAGIC = 0x52565151 // QQVR
 const FORMAT_VERSION = 1
 const HEADER_BYTES = 64
+const FORM_AT = 28
 const SCALE_AT = 32
 const FIRST_EXPIRY_AT = 40
 const ALIGNMENT = 8
@@ -51,26 +52,39 @@ export interface TableSections {
 export interface TableBytes {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly sizes: TableSizes
-  /** By which vectors are divided before the graph gets them. */
-  readonly scale: number
   /** When the first document expires; Infinity if none does. */
   readonly firstExpiryMs: number
   readonly sections: TableSections
 }
 
+/** How vectors become the numbers of a graph, the center apart: it is a section. */
+export interface CodedBy {
+  /** The place of the form among GRAPH_FORMS. */
+  readonly form: number
+  /** By which vectors are divided. */
+  readonly scale: number
+}
+
 /** Zeros to be filled in. */
 export function newTable(
   sizes: TableSizes,
-  { scale, firstExpiryMs }: Pick<TableBytes, 'scale' | 'firstExpiryMs'>,
+  { firstExpiryMs }: Pick<TableBytes, 'firstExpiryMs'>,
 ): TableBytes {
   const bytes = new Uint8Array(layOut(sizes).end)
   const header = new DataView(bytes.buffer)
   const { dimension, docCount, rowCount, keyBytes, centerLength } = sizes
   const words = [MAGIC, FORMAT_VERSION, dimension, docCount, rowCount, keyBytes, centerLength]
   for (const [i, word] of words.entries()) header.setUint32(i * 4, word, true)
-  header.setFloat64(SCALE_AT, scale, true)
+  header.setFloat64(SCALE_AT, 1, true)
   header.setFloat64(FIRST_EXPIRY_AT, firstExpiryMs, true)
-  return { bytes, sizes, scale, firstExpiryMs, sections: sectionsOf(bytes.buffer, sizes) }
+  return { bytes, sizes, firstExpiryMs, sections: sectionsOf(bytes.buffer, sizes) }
+}
+
+/** The graph is made when the rest of the table is known. */
+export function setCodedBy({ bytes }: TableBytes, { form, scale }: CodedBy): void {
+  const header = new DataView(bytes.buffer)
+  header.setUint32(FORM_AT, form, true)
+  header.setFloat64(SCALE_AT, scale, true)
 }
 
 /** `bytes` begin their buffer and have the sum that they were written with. */
@@ -83,9 +97,8 @@ export function readTable(bytes: Uint8Array<ArrayBuffer>, name: string): TableBy
   if (magic !== MAGIC || version !== FORMAT_VERSION) throw damaged(`${name} has another format`)
   const sizes = { dimension, docCount, rowCount, keyBytes, centerLength: center }
   if (layOut(sizes).end !== bytes.length) throw damaged(`${name} has another length`)
-  const scale = header.getFloat64(SCALE_AT, true)
   const firstExpiryMs = header.getFloat64(FIRST_EXPIRY_AT, true)
-  return { bytes, sizes, scale, firstExpiryMs, sections: sectionsOf(bytes.buffer, sizes) }
+  return { bytes, sizes, firstExpiryMs, sections: sectionsOf(bytes.buffer, sizes) }
 }
 
 function layOut({ docCount, rowCount, keyBytes, centerLength, ...sizes }: TableSizes) {
@@ -137,14 +150,18 @@ export function hashOfKey(key: Uint8Array): number {
 export class RowTable {
   readonly byteLength: number
   readonly sizes: TableSizes
-  readonly scale: number
+  readonly codedBy: CodedBy
   readonly firstExpiryMs: number
   readonly sections: TableSections
 
-  constructor({ bytes, sizes, scale, firstExpiryMs, sections }: TableBytes) {
+  constructor({ bytes, sizes, firstExpiryMs, sections }: TableBytes) {
+    const header = new DataView(bytes.buffer)
     this.byteLength = bytes.length
     this.sizes = sizes
-    this.scale = scale
+    this.codedBy = {
+      form: header.getUint32(FORM_AT, true),
+      scale: header.getFloat64(SCALE_AT, true),
+    }
     this.firstExpiryMs = firstExpiryMs
     this.sections = sections
   }

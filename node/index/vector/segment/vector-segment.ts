@@ -1,7 +1,11 @@
 // Documents that do not change, with their vectors and, unless there are few, a graph of them.
 
+import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { Quantizer, QuantizerRange } from '../graph/quantizer.ts'
+import type { Quantization } from '../../../embedding/settings.ts'
+import type { Trial } from '../lists/search-trial.ts'
+import { GRAPH_FORMS } from '../graph/graph-form.ts'
+import type { GraphCodes, Quantizer } from '../graph/quantizer.ts'
 import type { VectorGraph } from '../graph/vector-graph.ts'
 import { coarseRowBytes } from '../kernels/coarse-code.ts'
 import type { VectorMemory } from '../files/vector-memory.ts'
@@ -16,7 +20,15 @@ import { SealedRows } from './sealed-rows.ts'
 /** The graph of a segment, and how queries are made ready for it. */
 export interface SegmentGraph {
   readonly graph: VectorGraph
+  readonly numbers: Quantization
   readonly quantizer: Quantizer
+}
+
+/** What was built of the rows, and is tried (search-trial.ts). */
+export interface SegmentTrials {
+  readonly graph: Trial | undefined
+  readonly lists: Trial | undefined
+  /** The bytes of both files. */
   readonly bytesOnDisk: number
 }
 
@@ -25,8 +37,10 @@ export interface SegmentParts {
   readonly id: number
   readonly table: RowTable
   readonly vectors: RowVectors
+  readonly trials: SegmentTrials
+  /** Undefined if there is none that searches may rely on. */
   readonly graph: SegmentGraph | undefined
-  /** The same rows as those of the graph. */
+  /** The same rows as those of the graph. Undefined if there are none that searches may rely on. */
   readonly lists: RowLists | undefined
   readonly memory: VectorMemory
 }
@@ -35,13 +49,15 @@ export interface SegmentParts {
 export class VectorSegment extends SealedRows implements DenseRows {
   readonly graph: SegmentGraph | undefined
   readonly lists: RowLists | undefined
+  readonly trials: SegmentTrials
   readonly #vectors: RowVectors
   readonly #memory: VectorMemory
   #coarse: CoarseVectors | undefined
   #placedOrdinals: PlacedOrdinals | undefined
 
-  constructor({ id, table, vectors, graph, lists, memory }: SegmentParts) {
+  constructor({ id, table, vectors, trials, graph, lists, memory }: SegmentParts) {
     super(id, table)
+    this.trials = trials
     this.#memory = memory
     this.graph = graph
     this.lists = lists
@@ -51,8 +67,7 @@ export class VectorSegment extends SealedRows implements DenseRows {
   get bytesOnDisk(): number {
     const { bytesOnDisk } = this.#vectors
     if (bytesOnDisk === 0) return 0
-    const searched = (this.graph?.bytesOnDisk ?? 0) + (this.lists?.bytesOnDisk ?? 0)
-    return bytesOnDisk + this.table.byteLength + searched
+    return bytesOnDisk + this.table.byteLength + this.trials.bytesOnDisk
   }
 
   get bytesInMemory(): number {
@@ -64,20 +79,21 @@ export class VectorSegment extends SealedRows implements DenseRows {
   }
 
   get isIndexed(): boolean {
-    return this.graph !== undefined
+    return this.trials.graph !== undefined
   }
 
   get isListed(): boolean {
-    return this.lists !== undefined
+    return this.trials.lists !== undefined
   }
 
   get isResident(): boolean {
     return this.#vectors.isResident
   }
 
-  /** The codes of a segment without a graph and lists, once there is room for them. */
+  /** The codes of a segment whose rows are compared one by one, once there is room for them. */
   get coarse(): CoarseVectors | undefined {
-    if (this.#coarse !== undefined || this.isIndexed || this.isListed) return this.#coarse
+    const isSearched = this.graph !== undefined || this.lists !== undefined
+    if (this.#coarse !== undefined || isSearched) return this.#coarse
     if (!this.#memory.reserve(this.#coarseBytes)) return undefined
     this.#coarse = new CoarseVectors(this, this.table.sizes.dimension)
     return this.#coarse
@@ -85,7 +101,7 @@ export class VectorSegment extends SealedRows implements DenseRows {
 
   /** For a segment with lists, each of whose documents has one row. */
   get placedOrdinals(): PlacedOrdinals | undefined {
-    if (!this.isListed || this.docCount !== this.rowCount) return undefined
+    if (this.lists === undefined || this.docCount !== this.rowCount) return undefined
     this.#placedOrdinals ??= new PlacedOrdinals(this.ordinals)
     return this.#placedOrdinals
   }
@@ -95,9 +111,9 @@ export class VectorSegment extends SealedRows implements DenseRows {
     return this.table.sections.ordinals
   }
 
-  /** See `rangeOf`. */
-  get range(): QuantizerRange {
-    return rangeOf(this.table)
+  /** How vectors become the numbers of its graph. */
+  get codes(): GraphCodes {
+    return codesOf(this.table)
   }
 
   block(row: number, count: number): VectorBlock {
@@ -120,7 +136,10 @@ export class VectorSegment extends SealedRows implements DenseRows {
   }
 }
 
-/** How the vectors of a segment are moved and scaled for its graph, as its table has it. */
-export function rangeOf({ sections, scale }: Pick<RowTable, 'sections' | 'scale'>): QuantizerRange {
-  return { center: sections.center, scale }
+/** How vectors become the numbers of a segment's graph, as its table has it. */
+export function codesOf({ sections, codedBy }: RowTable): GraphCodes {
+  const form = must(GRAPH_FORMS[codedBy.form], 'a form of graphs')
+  return { form, center: form.isCentered ? sections.center : NO_CENTER, scale: codedBy.scale }
 }
+
+const NO_CENTER = new Float32Array(0)

@@ -9,9 +9,11 @@ import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/en
 import { BuilderThreads } from '../../../../../../node/index/vector/building/builder-thread.ts'
 import {
   buildGraph,
+  type BuiltGraph,
   type GraphBuilding,
   type GraphJob,
 } from '../../../../../../node/index/vector/building/graph-job.ts'
+import { Quantizer } from '../../../../../../node/index/vector/graph/quantizer.ts'
 import { USEARCH } from '../../../../../../node/index/vector/graph/usearch-graph.ts'
 import { errorOf } from '../../../../../support/error-of.ts'
 import { until } from '../../../../../support/until.ts'
@@ -40,10 +42,10 @@ describe('a thread that makes graphs', () => {
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 
   function jobOf(name: string, more: Partial<GraphJob> = {}): GraphJob {
-    const range = { center: new Float32Array(0), scale: 1 }
     const vectorsPath = path.join(root, 'vectors')
     const place = { vectorsPath, files: filesOf(name) }
-    const job = { makesGraph: true, settings: SETTINGS, range, rowCount: ROWS, base: undefined }
+    const base = { graph: undefined, lists: undefined }
+    const job = { makesGraph: true, settings: SETTINGS, rowCount: ROWS, base }
     return { ...job, ...place, ...more }
   }
 
@@ -52,10 +54,11 @@ describe('a thread that makes graphs', () => {
   }
 
   /** Which rows their own vectors find. */
-  function rowsFound(name: string): readonly (number | undefined)[] {
+  function rowsFound(name: string, { codes }: BuiltGraph): readonly (number | undefined)[] {
     const shape = { dimension: 8, metric: 'l2_squared', quantization: 'f32' } as const
     const graph = USEARCH.view(shape, path.join(root, name))
-    return vectors.map((vector) => graph.search(vector, 20).rows[0])
+    const quantizer = new Quantizer(SETTINGS, codes ?? expect.fail('there is a graph'))
+    return vectors.map((vector) => graph.search(quantizer.encodeQuery(vector), 20).rows[0])
   }
 
   it('makes the graph that its own thread would make', async () => {
@@ -67,7 +70,7 @@ describe('a thread that makes graphs', () => {
     expect(building.advance()).to.equal(false)
     expect(built.graph?.bytes).to.equal(here.graph?.bytes)
     expect(built.lists).to.deep.equal(here.lists)
-    expect(rowsFound('there')).to.deep.equal(vectors.map((_, row) => row))
+    expect(rowsFound('there', built)).to.deep.equal(vectors.map((_, row) => row))
   })
 
   it('makes lists alone while it makes a graph', async () => {
@@ -87,13 +90,19 @@ describe('a thread that makes graphs', () => {
   it('adds rows to a copy of another graph', async () => {
     const builder = new BuilderThreads()
     const half = ROWS / 2
-    await outcomeOf(builder.begin(jobOf('half', { rowCount: half }), () => undefined))
-    const base = { ...filesOf('half'), rowCount: half }
+    const halfJob = jobOf('half', { rowCount: half })
+    const { graph, lists, codes } = await outcomeOf(builder.begin(halfJob, () => undefined))
+    const { files } = halfJob
+    if (graph === undefined || codes === undefined) expect.fail('there is a graph')
+    const base = {
+      graph: { path: files.graph, rowCount: half, codes, trial: graph.trial },
+      lists: { path: files.lists, trial: lists.trial },
+    }
 
-    await outcomeOf(builder.begin(jobOf('whole', { base }), () => undefined))
+    const whole = await outcomeOf(builder.begin(jobOf('whole', { base }), () => undefined))
 
-    expect(rowsFound('whole')).to.deep.equal(vectors.map((_, row) => row))
-    expect(rowsFound('half').filter((row) => (row ?? 0) >= half)).to.deep.equal([])
+    expect(rowsFound('whole', whole)).to.deep.equal(vectors.map((_, row) => row))
+    expect(rowsFound('half', whole).filter((row) => (row ?? 0) >= half)).to.deep.equal([])
   })
 
   it('gives up what is cancelled, and makes the next one', async () => {

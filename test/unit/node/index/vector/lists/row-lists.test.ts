@@ -16,7 +16,7 @@ import {
 } from '../../../../../../node/index/vector/lists/lists-builder.ts'
 import { readFormerLists } from '../../../../../../node/index/vector/lists/lists-file.ts'
 import { RowLists, type RowTest } from '../../../../../../node/index/vector/lists/row-lists.ts'
-import { searchLists, searchRows } from '../../../../../../node/index/vector/search/search-lists.ts'
+import { searchLists, searchRows } from '../../../../../../node/index/vector/lists/search-lists.ts'
 import { PLAIN_DISTANCES, Clusters } from '../../../../../support/worlds/vector-world.ts'
 
 const DIMENSION = 24

@@ -3,8 +3,6 @@ import {
   firstCount,
   neededCount,
   nextCount,
-  rescoredCount,
-  widthOf,
   type SearchCase,
 } from '../../../../../../node/index/vector/search/search-plan.ts'
 
@@ -20,17 +18,6 @@ const CASE: SearchCase = {
 }
 
 describe('the plan of a search in a segment', () => {
-  it('looks farther with more effort', () => {
-    expect([0, 0.5, 1].map(widthOf)).to.deep.equal([16, 128, 1024])
-  })
-
-  it('compares more candidates the coarser the graph is', () => {
-    const counts = (['f32', 'f16', 'i8', 'binary'] as const).map((one) => rescoredCount(one, 100))
-
-    expect(counts).to.deep.equal([100, 125, 300, 1600])
-    expect(rescoredCount('i8', 1)).to.equal(48)
-  })
-
   it('asks for its width without a filter, and for what is wanted if that is more', () => {
     expect(firstCount(CASE)).to.equal(128)
     expect(firstCount({ ...CASE, needed: 500 })).to.equal(500)

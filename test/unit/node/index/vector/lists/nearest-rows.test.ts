@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { seededRandom } from '../../../../../../lib/random.ts'
-import { NearestRows } from '../../../../../../node/index/vector/search/nearest-rows.ts'
+import { NearestRows } from '../../../../../../node/index/vector/lists/nearest-rows.ts'
 
 describe('the nearest rows', () => {
   for (const capacity of [1, 2, 7, 100]) {

@@ -3,7 +3,7 @@
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { MEASURED_MAX } from '../kernels/code-memory.ts'
-import type { IntegerQuery, MeasuredRows, RowLists, RowTest } from '../lists/row-lists.ts'
+import type { IntegerQuery, MeasuredRows, RowLists, RowTest } from './row-lists.ts'
 import { NearestRows } from './nearest-rows.ts'
 
 /** What is looked for. */
