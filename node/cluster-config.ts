@@ -1,7 +1,7 @@
 // The options of `quarry node`, one node of a cluster: those of a whole store in one process, and what a
 // node needs to find etcd and the other nodes.
 
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import type { Env } from '../lib/env.ts'
 import { messageOf } from '../lib/errors.ts'
 import { serverUrls } from '../lib/http/origin-options.ts'
@@ -18,10 +18,15 @@ import type { ConfigOf, Flags, OptionTable, OptionType } from '../lib/options.ts
 import { parseConfigFile } from '../lib/process/config-file.ts'
 import type { ConfigFile } from '../lib/process/config-file.ts'
 import { SWARM_OPTIONS } from './config.ts'
+import { isPeerName } from './peer/channels/peer-names.ts'
 import { isClusterName } from './coordination/etcd/cluster-keys.ts'
 
 /** As node/peer asks for. */
 const SECRET_BYTES_MIN = 16
+/** Different bytes of a secret. Sixteen random digits have fewer once in 100,000 times. */
+const SECRET_SYMBOLS_MIN = 6
+/** A group may read it, as it does what Kubernetes mounts with `fsGroup`. */
+const OTHERS_MODE = 0o027
 const DAY_MS = 86_400_000
 const ZONE = /^[\w.-]{1,63}$/
 
@@ -79,7 +84,13 @@ export const NODE_OPTIONS = {
     variable: 'QUARRY_PEER_TLS_CA',
     flag: '<file>',
     value: optionalText(),
-    help: 'authority (PEM) of all nodes: they prove themselves by certificates, and connections are private',
+    help: 'authority (PEM) of all nodes: with it, connections between nodes are private',
+  },
+  peerNames: {
+    variable: 'QUARRY_PEER_NAMES',
+    flag: '<patterns>',
+    value: peerNames(),
+    help: 'names in the certificates of nodes, and of nobody else, such as *.nodes.example: a certificate of the authority without one is refused',
   },
   peerTlsCert: {
     variable: 'QUARRY_PEER_TLS_CERT',
@@ -157,12 +168,15 @@ function contradictionsOf(config: ClusterNodeConfig): readonly string[] {
     ...(isPlainEtcd && (etcdCa !== '' || etcdCert !== '')
       ? ['--etcd has http: addresses, for which certificates have no use; give https: addresses']
       : []),
-    ...(clusterSecretFile === '' && config.peerTlsCa === ''
+    ...(clusterSecretFile === ''
       ? [
           'nodes prove to each other that they belong to the cluster: give --cluster-secret-file, ' +
-            'or --peer-tls-ca with --peer-tls-cert and --peer-tls-key',
+            'also beside certificates, which an authority signs for others too',
         ]
       : []),
+    ...((config.peerTlsCa === '') === (config.peerNames.length === 0)
+      ? []
+      : ['--peer-tls-ca and --peer-names belong together: give both or neither']),
     ...unreachable(config),
   ]
 }
@@ -216,7 +230,9 @@ export interface PemFiles {
 
 /** What the files of the configuration hold; undefined where it names none. */
 export interface ClusterFiles {
-  readonly secret: Buffer | undefined
+  /** Whether other users than those of its group can read the secret, or change it. */
+  readonly secretIsExposed: boolean
+  readonly secret: Buffer
   readonly peerTls: PemFiles | undefined
   readonly etcdUser: { readonly name: string; readonly password: string } | undefined
   readonly etcdTls: Partial<PemFiles> | undefined
@@ -225,10 +241,7 @@ export interface ClusterFiles {
 /** Reads all files that the configuration names. Throws a ConfigurationError that names every problem. */
 export async function readClusterFiles(config: ClusterNodeConfig): Promise<ClusterFiles> {
   const files = new NamedFiles(config)
-  const secret = await files.line('clusterSecretFile')
-  if (secret !== undefined && secret.length < SECRET_BYTES_MIN) {
-    files.refuse('clusterSecretFile', `it has fewer than ${SECRET_BYTES_MIN} bytes`)
-  }
+  const secret = (await files.secret('clusterSecretFile')) ?? Buffer.alloc(0)
   const password = await files.line('etcdPasswordFile')
   const [ca, cert, key] = [
     await files.pem('peerTlsCa'),
@@ -241,8 +254,10 @@ export async function readClusterFiles(config: ClusterNodeConfig): Promise<Clust
     ...named('key', await files.pem('etcdKey')),
   }
   files.assertAll()
+  const { mode } = await stat(config.clusterSecretFile)
   return {
     secret,
+    secretIsExposed: (mode & OTHERS_MODE) !== 0,
     peerTls: ca && cert && key && { ca, cert, key },
     etcdUser: password && { name: config.etcdUser, password: password.toString() },
     etcdTls: Object.keys(etcdTls).length === 0 ? undefined : etcdTls,
@@ -270,6 +285,18 @@ class NamedFiles {
     const line = Buffer.from(content.toString('latin1').replace(/\r?\n$/, ''), 'latin1')
     if (line.length === 0) this.refuse(option, 'it is empty')
     return line
+  }
+
+  /** A secret that is long, and that nobody guesses. */
+  async secret(option: NamedFile): Promise<Buffer | undefined> {
+    const secret = await this.line(option)
+    if (secret === undefined || secret.length === 0) return undefined
+    if (secret.length < SECRET_BYTES_MIN) {
+      this.refuse(option, `it has fewer than ${SECRET_BYTES_MIN} bytes`)
+    } else if (new Set(secret).size < SECRET_SYMBOLS_MIN) {
+      this.refuse(option, 'it repeats a few characters; make one with: openssl rand -hex 32')
+    }
+    return secret
   }
 
   async pem(option: NamedFile): Promise<Buffer | undefined> {
@@ -316,6 +343,17 @@ function endpoints(): OptionType<readonly string[]> {
     parse: (given) => {
       const parsed = urls.parse(given)
       return parsed?.length === 0 ? undefined : parsed
+    },
+  }
+}
+
+function peerNames(): OptionType<readonly string[]> {
+  return {
+    default: [],
+    expected: 'a list of names such as *.nodes.example, where * is a part of a name',
+    parse: (given) => {
+      const names = given.split(',').map((name) => name.trim())
+      return names.every(isPeerName) ? names : undefined
     },
   }
 }

@@ -101,6 +101,10 @@ async function buildClusterNode(
   const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
   const files = await readClusterFiles(config)
+  if (files.secretIsExposed) {
+    const file = config.clusterSecretFile
+    log.warn('other users of this machine can read the secret of the cluster: chmod 600', { file })
+  }
   const base: Base = { config, files, life, clock, log, signal: stop }
 
   const serving: { readiness?: () => BytesReply } = {}
@@ -360,12 +364,15 @@ function openEtcd(
 }
 
 function openPeers(
-  { peerHost, peerPort, cluster }: ClusterNodeConfig,
+  { peerHost, peerPort, peerNames, cluster }: ClusterNodeConfig,
   { secret, peerTls }: ClusterFiles,
   { nodeId, handlers, clock, log }: Parts & { nodeId: string; handlers: PeerHandlers },
 ): Promise<PeerNode> {
   return openPeerNode({
-    transport: new TcpTransport({ host: peerHost, ...(peerTls && { tls: identityOf(peerTls) }) }),
+    transport: new TcpTransport({
+      host: peerHost,
+      ...(peerTls && { tls: identityOf(peerTls, peerNames) }),
+    }),
     cluster,
     nodeId,
     secret,
@@ -381,6 +388,6 @@ function openPeers(
   })
 }
 
-function identityOf({ ca, cert, key }: PemFiles): TlsIdentity {
-  return { ca: ca.toString(), certificate: cert.toString(), key: key.toString() }
+function identityOf({ ca, cert, key }: PemFiles, names: readonly string[]): TlsIdentity {
+  return { ca: ca.toString(), certificate: cert.toString(), key: key.toString(), names }
 }

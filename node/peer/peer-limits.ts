@@ -26,7 +26,7 @@ export interface PeerLimits {
   readonly waitingMax: number
   /** From the first byte of a dial to the end of the handshake, on both sides. */
   readonly handshakeMs: number
-  /** Connections that have not proved who they are. One more, and the oldest is closed. */
+  /** Connections that have not proved who they are. One more, and one of these is closed (channels/strangers.ts). */
   readonly strangersMax: number
   /** Connections that have. One more is refused. */
   readonly connectionsMax: number
@@ -52,7 +52,7 @@ export const PEER_LIMITS: PeerLimits = {
   sendBytesMax: 16 * MIB,
   waitingMax: 10_000,
   handshakeMs: 5000,
-  strangersMax: 64,
+  strangersMax: 512,
   connectionsMax: 1024,
   graceMs: 10_000,
   backoff: { baseMs: 50, capMs: 2000 },

@@ -37,8 +37,6 @@ export interface ChannelListener {
 
 /** How channels come about. */
 export interface PeerTransport {
-  /** Whether both ends of a channel have shown certificates of the same authority. */
-  readonly provesCluster: boolean
   /** Port 0: any free port. */
   listen(port: number, accept: (channel: ByteChannel) => void): Promise<ChannelListener>
   /** Rejects with the signal's reason when that aborts, and with an Error that says why otherwise. */

@@ -309,24 +309,22 @@ export function describePeerFailures(peers: PeerFixture): void {
     it('without the secret are refused', async () => {
       const message = await refusalOf(peers, { secret: other }, { secret: TEST_SECRET })
 
-      expect(message).to.include('node client does not prove to node server')
+      expectNoNames(message)
     })
 
-    it('of another cluster are refused with both names', async () => {
+    it('of another cluster are refused, and told no name', async () => {
       const message = await refusalOf(peers, { cluster: 'museum' })
 
-      expect(message).to.include('node server belongs to cluster "library"')
-      expect(message).to.include('node client to cluster "museum"')
+      expectNoNames(message)
     })
 
-    it('that speak no common version are refused with both ranges', async () => {
+    it('that speak no common version are refused', async () => {
       const message = await refusalOf(peers, { versions: { min: 3, max: 4 } })
 
-      expect(message).to.include('node server speaks protocol versions 1 to 1')
-      expect(message).to.include('node client 3 to 4')
+      expectNoNames(message)
     })
 
-    it('that look for another node are refused with both names', async () => {
+    it('that look for another node are refused, and told no name', async () => {
       const { server, client } = await peers.pair(callHandler(async () => EMPTY))
       const address = await peers.world.addressOf(server)
       const link = client.link({ ...address, nodeId: 'replaced' })
@@ -334,7 +332,7 @@ export function describePeerFailures(peers: PeerFixture): void {
       const error = await peers.failure(link.call(ask()))
 
       expectTransport(error, 'UNAVAILABLE', 'nothing')
-      expect(String(error)).to.include('this is node server, not node replaced')
+      expectNoNames(String(error))
     })
 
     it('cannot call themselves like the node that they dial', async () => {
@@ -343,7 +341,7 @@ export function describePeerFailures(peers: PeerFixture): void {
 
       const error = await peers.failure(twin.link(await peers.world.addressOf(server)).call(ask()))
 
-      expect(String(error)).to.include('does not talk to itself')
+      expectNoNames(String(error))
     })
   })
 
@@ -375,6 +373,14 @@ export function describePeerFailures(peers: PeerFixture): void {
 }
 
 /** Why the client was refused. No handler ran. */
+/** What a stranger is told: neither the node that it reached, nor the cluster. */
+function expectNoNames(message: string): void {
+  const [, told = ''] = message.split('refused: ')
+  expect(told)
+    .to.include('its log says why')
+    .and.not.match(/server|library/)
+}
+
 async function refusalOf(
   peers: PeerFixture,
   client: Partial<NodeSettings>,

@@ -47,7 +47,6 @@ export class MemoryNetwork {
   /** The transport of a host. */
   host(name: string): PeerTransport {
     return {
-      provesCluster: false,
       listen: async (port, accept) => this.#listen(name, port, accept),
       connect: (to, signal) => this.#connect(name, to, signal),
     }

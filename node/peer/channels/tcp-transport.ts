@@ -2,6 +2,9 @@ import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 import { assert, must } from '../../../lib/assert.ts'
+import { hasPeerName } from './peer-names.ts'
+import { Strangers } from './strangers.ts'
+import type { Stranger } from './strangers.ts'
 import type { ByteChannel, ChannelEvents, ChannelListener, PeerTransport } from '../transport.ts'
 
 const EXPORTER_LABEL = 'EXPORTER-quarry-peer'
@@ -9,7 +12,8 @@ const EXPORTER_BYTES = 32
 /** Connections that the system completes before we accept them. */
 const BACKLOG = 511
 
-const UNSECURED_MAX = 64
+/** Sockets whose handshake of TLS has not ended. */
+const UNSECURED_MAX = 512
 /** The time for the handshake of TLS, before ours begins. */
 const TLS_HANDSHAKE_MS = 5000
 
@@ -18,9 +22,11 @@ export interface TlsIdentity {
   readonly ca: string
   readonly certificate: string
   readonly key: string
+  /** Patterns of the names that certificates of nodes have (peer-names.ts). */
+  readonly names: readonly string[]
 }
 
-/** Where to listen. With `tls`, both ends of a connection show a certificate of the same authority. */
+/** Where to listen. With `tls`, both ends of a connection show a certificate of the same authority with a name of a node. */
 export interface TcpOptions {
   readonly host: string
   readonly tls?: TlsIdentity
@@ -28,13 +34,13 @@ export interface TcpOptions {
 
 /** Channels over TCP, or over mutual TLS 1.3. */
 export class TcpTransport implements PeerTransport {
-  readonly provesCluster: boolean
   readonly #host: string
   readonly #tls: tls.SecureContextOptions | undefined
+  readonly #names: readonly string[]
 
   constructor({ host, tls: identity }: TcpOptions) {
     this.#host = host
-    this.provesCluster = identity !== undefined
+    this.#names = identity?.names ?? []
     if (identity === undefined) return
     const { ca, certificate: cert, key } = identity
     this.#tls = { ca, cert, key, minVersion: 'TLSv1.3' }
@@ -63,7 +69,14 @@ export class TcpTransport implements PeerTransport {
     const socket =
       secured === undefined
         ? net.connect({ host, port, noDelay: true })
-        : tls.connect({ host, port, ...secured, rejectUnauthorized: true })
+        : tls.connect({
+            host,
+            port,
+            ...secured,
+            rejectUnauthorized: true,
+            checkServerIdentity: (name, certificate) =>
+              tls.checkServerIdentity(name, certificate) ?? this.#objectionTo(certificate),
+          })
     const onAbort = (): void => void socket.destroy()
     signal.addEventListener('abort', onAbort, { once: true })
     try {
@@ -81,24 +94,47 @@ export class TcpTransport implements PeerTransport {
   #buildServer(onSocket: (socket: net.Socket) => void): net.Server {
     if (this.#tls === undefined) return net.createServer({ noDelay: true }, onSocket)
     const options = { ...this.#tls, requestCert: true, rejectUnauthorized: true }
-    const server = tls.createServer({ ...options, handshakeTimeout: TLS_HANDSHAKE_MS }, onSocket)
+    const server = tls.createServer(
+      { ...options, handshakeTimeout: TLS_HANDSHAKE_MS },
+      (socket) => {
+        if (this.#objectionTo(socket.getPeerCertificate()) === undefined) onSocket(socket)
+        else socket.destroy()
+      },
+    )
     server.on('tlsClientError', (_error, socket) => socket.destroy())
     boundUnsecured(server)
     return server
   }
+
+  /** Why a certificate of the authority is none of a node. */
+  #objectionTo(certificate: tls.PeerCertificate): Error | undefined {
+    if (hasPeerName(certificate, this.#names)) return undefined
+    return new Error('the certificate of the other end has no name of a node (--peer-names)')
+  }
 }
 
-/** Sockets whose TLS handshake has not ended are strangers too: one more, and the oldest is closed. */
+/** Sockets whose TLS handshake has not ended are strangers too. */
 function boundUnsecured(server: tls.Server): void {
-  const unsecured = new Map<string, net.Socket>()
+  const strangers = new Strangers(UNSECURED_MAX)
+  const unsecured = new Map<string, Stranger>()
+  const forget = (socket: net.Socket): void => {
+    const stranger = unsecured.get(nameOf(socket))
+    if (stranger === undefined) return
+    unsecured.delete(nameOf(socket))
+    strangers.delete(stranger)
+  }
   server.on('connection', (socket) => {
-    const [oldest] = unsecured.values()
-    if (unsecured.size >= UNSECURED_MAX) oldest?.destroy()
+    const { remoteAddress: address = '' } = socket
+    const stranger = { address, evict: () => void socket.destroy() }
+    strangers.add(stranger)
     const name = nameOf(socket)
-    unsecured.set(name, socket)
-    socket.once('close', () => unsecured.delete(name))
+    unsecured.set(name, stranger)
+    socket.once('close', () => {
+      strangers.delete(stranger)
+      unsecured.delete(name)
+    })
   })
-  server.on('secureConnection', (socket) => unsecured.delete(nameOf(socket)))
+  server.on('secureConnection', forget)
 }
 
 function nameOf({ remoteAddress, remotePort }: net.Socket): string {

@@ -16,9 +16,12 @@ import { checkLimits, termsOf } from '../peer-limits.ts'
 import type { PeerLimits } from '../peer-limits.ts'
 import type { Dialling } from './peer-lane.ts'
 import type { NodeId, PeerAddress, PeerHandlers, PeerLink, PeerNode } from '../peer.ts'
+import { RefusalLog } from './refusal-log.ts'
 import { ServingSide } from './serving-side.ts'
 import type { Service } from './service.ts'
 import { SECRET_BYTES_MIN } from '../wire/session-keys.ts'
+import { addressOf, Strangers } from '../channels/strangers.ts'
+import type { Stranger } from '../channels/strangers.ts'
 import type { ByteChannel, ChannelListener, PeerTransport } from '../transport.ts'
 
 /** The versions of the peer protocol that this program speaks. */
@@ -29,8 +32,8 @@ export interface PeerNodeOptions {
   readonly transport: PeerTransport
   readonly cluster: string
   readonly nodeId: NodeId
-  /** The secret of the cluster, at least 16 bytes. Undefined only if the transport proves the cluster. */
-  readonly secret: Uint8Array | undefined
+  /** The secret of the cluster, at least 16 bytes. */
+  readonly secret: Uint8Array
   readonly handlers: PeerHandlers
   readonly limits: PeerLimits
   readonly versions: VersionRange
@@ -61,8 +64,8 @@ class TransportNode implements PeerNode {
   readonly #dialling: Dialling
   readonly #service: Service
   readonly #links = new Map<NodeId, DialledLink>()
-  /** Connections before their proof, oldest first. */
-  readonly #strangers = new Set<ByteChannel>()
+  readonly #strangers: Strangers
+  readonly #refusals: RefusalLog
   /** By node and lane. */
   readonly #served = new Map<string, ServingSide>()
   #listener: ChannelListener | undefined
@@ -72,21 +75,20 @@ class TransportNode implements PeerNode {
   constructor(options: PeerNodeOptions) {
     const { transport, secret, limits, clock, log, cluster, nodeId } = options
     checkLimits(limits)
-    assert(
-      secret === undefined ? transport.provesCluster : secret.length >= SECRET_BYTES_MIN,
-      'a cluster secret of at least 16 bytes, or mutual TLS',
-    )
+    assert(secret.length >= SECRET_BYTES_MIN, 'a cluster secret of at least 16 bytes')
     for (const name of [cluster, nodeId]) {
       assert(Buffer.byteLength(name) <= NAME_BYTES_MAX, 'a name of at most 255 bytes')
     }
     this.#options = options
     this.nodeId = nodeId
     this.#deadlines = new Deadlines(clock)
+    this.#strangers = new Strangers(limits.strangersMax)
+    this.#refusals = new RefusalLog(log, clock)
     this.#identity = {
       cluster,
       nodeId,
       versions: options.versions,
-      secret: secret ?? new Uint8Array(),
+      secret,
       termsOf: (lane) => termsOf(limits, lane),
       randomBytes: (length) => options.randomBytes(length),
     }
@@ -141,7 +143,7 @@ class TransportNode implements PeerNode {
 
   async #close(): Promise<void> {
     await this.#listener?.close()
-    for (const stranger of this.#strangers) stranger.destroy()
+    this.#strangers.evictAll()
     const gone = Promise.withResolvers<void>()
     this.#onServedGone = () => {
       if (this.#served.size === 0) gone.resolve()
@@ -159,23 +161,21 @@ class TransportNode implements PeerNode {
 
   #accept(channel: ByteChannel): void {
     if (this.#closing !== undefined) return channel.destroy()
-    const { strangersMax, handshakeMs } = this.#options.limits
-    for (const oldest of this.#strangers) {
-      if (this.#strangers.size < strangersMax) break
-      this.#strangers.delete(oldest)
-      oldest.destroy()
+    const stranger: Stranger = {
+      address: addressOf(channel.remote),
+      evict: () => channel.destroy(),
     }
-    this.#strangers.add(channel)
+    this.#strangers.add(stranger)
     // A stranger that was refused and does not close its end is not waited for either.
-    const deadline = this.#deadlines.after(handshakeMs, () => {
-      this.#strangers.delete(channel)
+    const deadline = this.#deadlines.after(this.#options.limits.handshakeMs, () => {
+      this.#strangers.delete(stranger)
       channel.destroy()
     })
     const stage = new HandshakeStage(channel, 2 * HANDSHAKE_BYTES_MAX)
-    acceptHandshake(stage, this.#identity).then(
+    acceptHandshake(stage, this.#identity, () => this.#strangers.promote(stranger)).then(
       (session) => {
         deadline.cancel()
-        this.#strangers.delete(channel)
+        this.#strangers.delete(stranger)
         this.#serve(channel, { session, stage })
       },
       (error: unknown) => this.#refuse(channel, messageOf(error)),
@@ -183,8 +183,7 @@ class TransportNode implements PeerNode {
   }
 
   #refuse(channel: ByteChannel, reason: string): void {
-    const { remote } = channel
-    this.#options.log.warn('peer refused', { remote, reason })
+    this.#refusals.add(channel.remote, reason)
     channel.end()
   }
 

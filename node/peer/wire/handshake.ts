@@ -8,7 +8,7 @@
 // Invariants:
 //   PH1  A session begins only after the other side's proof over both nonces was checked.
 //   PH2  The acceptor proves nothing to a dialer that has not proved itself.
-//   PH3  A refusal changes nothing but the connection, which ends.
+//   PH3  A refusal changes nothing but the connection, which ends. It tells a stranger no name; the reason is for our log.
 
 import { timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../../lib/errors.ts'
@@ -26,7 +26,6 @@ export interface Identity {
   readonly cluster: string
   readonly nodeId: NodeId
   readonly versions: VersionRange
-  /** Empty if TLS certificates alone say who belongs to the cluster. */
   readonly secret: Uint8Array
   termsOf(lane: Lane): LaneTerms
   randomBytes(length: number): Buffer
@@ -101,15 +100,21 @@ export async function dialHandshake(
 }
 
 /**
- * The acceptor's side. For a stranger it sends a refusal and throws a ServiceError with the same
- * reason: FORBIDDEN, or CORRUPTION for something else than a handshake, which gets no answer.
+ * The acceptor's side. For a stranger it sends a refusal without a reason and throws a ServiceError that has it:
+ * FORBIDDEN, or CORRUPTION for something else than a handshake, which gets no answer. `onNamed` is called when the other side knows
+ * our names.
  */
-export async function acceptHandshake(stage: HandshakeStage, me: Identity): Promise<Session> {
+export async function acceptHandshake(
+  stage: HandshakeStage,
+  me: Identity,
+  onNamed: () => void = () => undefined,
+): Promise<Session> {
   const gotHello = await stage.next()
   const hello = expectKind(decodeMessage(gotHello), 'hello')
   const version = Math.min(hello.versions.max, me.versions.max)
   const objection = objectionTo(hello, me)
   if (objection !== undefined) throw refuse(stage, objection)
+  onNamed()
 
   const { lane } = hello
   const challenge: Challenge = {
@@ -161,8 +166,11 @@ function objectionTo(hello: Hello, me: Identity): string | undefined {
   return undefined
 }
 
+/** Who is not known yet learns neither our name nor our cluster's. */
+const REFUSAL = 'it does not take us for a node of its cluster; its log says why'
+
 function refuse(stage: HandshakeStage, reason: string): ServiceError {
-  stage.send(encodeHandshake({ kind: 'refusal', reason }))
+  stage.send(encodeHandshake({ kind: 'refusal', reason: REFUSAL }))
   return refused(reason)
 }
 

@@ -47,7 +47,7 @@ abstract class WorldOfNodes implements PeerWorld {
   readonly faults: unknown[] = []
   readonly #nodes: PeerNode[] = []
   abstract readonly clock: Clock
-  protected abstract readonly secret: Buffer | undefined
+  protected abstract readonly secret: Buffer
   abstract addressOf(node: PeerNode): Promise<PeerAddress>
   abstract until(condition: () => boolean): Promise<void>
   abstract cut(): void
@@ -86,14 +86,13 @@ abstract class WorldOfNodes implements PeerWorld {
 
 class TcpWorld extends WorldOfNodes {
   readonly clock = systemClock
-  protected readonly secret: Buffer | undefined
+  protected readonly secret = TEST_SECRET
   readonly #tls: TlsIdentity | undefined
   readonly #proxies = new Map<number, TcpProxy>()
 
   constructor(tls: TlsIdentity | undefined) {
     super()
     this.#tls = tls
-    this.secret = tls === undefined ? TEST_SECRET : undefined
   }
 
   async addressOf({ nodeId, port }: PeerNode): Promise<PeerAddress> {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -14,6 +14,13 @@ const LEAST: Flags = {
   cluster: 'library',
   etcd: 'http://10.0.0.1:2379, http://10.0.0.2:2379',
   clusterSecretFile: '/run/secret',
+}
+
+const CERTIFICATES: Flags = {
+  peerTlsCa: 'ca',
+  peerTlsCert: 'cert',
+  peerTlsKey: 'key',
+  peerNames: '*.nodes.example',
 }
 
 const REFUSED: Readonly<Record<string, readonly [flags: Flags, message: RegExp]>> = {
@@ -34,10 +41,22 @@ const REFUSED: Readonly<Record<string, readonly [flags: Flags, message: RegExp]>
   'a path behind the URL': [{ ...LEAST, advertiseUrl: 'http://a/b' }, /--advertise-url: /],
   'nothing that proves a node': [
     { ...LEAST, clusterSecretFile: undefined },
-    /give --cluster-secret-file, or --peer-tls-ca with/,
+    /give --cluster-secret-file, also beside certificates/,
+  ],
+  'certificates without a secret': [
+    { ...LEAST, ...CERTIFICATES, clusterSecretFile: undefined },
+    /give --cluster-secret-file, also beside certificates/,
+  ],
+  'certificates without names': [
+    { ...LEAST, ...CERTIFICATES, peerNames: undefined },
+    /--peer-tls-ca and --peer-names belong together/,
+  ],
+  'names that say nothing': [
+    { ...LEAST, ...CERTIFICATES, peerNames: '*' },
+    /--peer-names: "\*" is/,
   ],
   'a certificate without its key': [
-    { ...LEAST, peerTlsCa: 'ca', peerTlsCert: 'cert' },
+    { ...LEAST, ...CERTIFICATES, peerTlsKey: undefined },
     /--peer-tls-key missing/,
   ],
   'a user without a password': [{ ...LEAST, etcdUser: 'q' }, /belong together/],
@@ -120,6 +139,9 @@ describe('the files of a node of a cluster', () => {
     expect(files.etcdUser).to.deep.equal({ name: 'quarry', password: 'pass word' })
     expect(Object.keys(files.etcdTls ?? {})).to.deep.equal(['ca'])
     expect(files.peerTls).to.equal(undefined)
+    expect(files.secretIsExposed).to.equal(true)
+    await chmod(config.clusterSecretFile, 0o640)
+    expect((await readClusterFiles(config)).secretIsExposed).to.equal(false)
   })
 
   it('are refused together, each with its option', async () => {
@@ -138,6 +160,9 @@ describe('the files of a node of a cluster', () => {
     const message = String(await errorOf(() => readClusterFiles(config)))
 
     expect(message).to.match(/--cluster-secret-file .*secret: it has fewer than 16 bytes/)
+    const weak = { ...LEAST, clusterSecretFile: await written('weak', 'a'.repeat(64)) }
+    const guessed = String(await errorOf(() => readClusterFiles(parseClusterNodeConfig({}, weak))))
+    expect(guessed).to.match(/weak: it repeats a few characters/)
     expect(message).to.match(/--etcd-password-file .*absent: it cannot be read: ENOENT/)
     expect(message).to.match(/--etcd-ca .*ca: it is not in PEM/)
   })

@@ -99,7 +99,7 @@ export interface PlannedFault {
 export interface ClusterPlan {
   readonly seed: number
   readonly nodes: number
-  /** Whether nodes prove themselves by a secret, which costs time; otherwise the network does it for them. */
+  /** Whether records are sealed by keys of the secret, which costs time; otherwise the network is private, as with TLS. */
   readonly hasSecret: boolean
   readonly hasWrongClocks: boolean
   /** Whether few calls may wait between two nodes, so that many are refused. */

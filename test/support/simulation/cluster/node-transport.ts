@@ -11,15 +11,15 @@ const EXPORTER = Buffer.alloc(32, 9)
 
 /** The network of one life of a node: nothing reaches a frozen process, and `end` closes everything. */
 export class NodeTransport implements PeerTransport {
-  readonly provesCluster: boolean
+  readonly #isPrivate: boolean
   readonly #inner: PeerTransport
   readonly #clock: NodeClock
   readonly #channels = new Set<ByteChannel>()
   #listener: ChannelListener | undefined
 
-  /** With `provesCluster`, connections are as private as those of TLS. */
-  constructor(inner: PeerTransport, clock: NodeClock, provesCluster: boolean) {
-    this.provesCluster = provesCluster
+  /** With `isPrivate`, connections are as private as those of TLS. */
+  constructor(inner: PeerTransport, clock: NodeClock, isPrivate: boolean) {
+    this.#isPrivate = isPrivate
     this.#inner = inner
     this.#clock = clock
   }
@@ -49,7 +49,7 @@ export class NodeTransport implements PeerTransport {
     this.#channels.add(channel)
     return {
       remote: channel.remote,
-      exporter: this.provesCluster ? EXPORTER : channel.exporter,
+      exporter: this.#isPrivate ? EXPORTER : channel.exporter,
       attach: (events: ChannelEvents) =>
         channel.attach({
           onBytes: (bytes) => clock.whenAwake(() => events.onBytes(bytes)),

@@ -65,7 +65,7 @@ export interface NodeSurroundings {
   readonly time: VirtualTime
   readonly network: MemoryNetwork
   readonly plane: SimulatedPlane
-  /** Whether nodes prove themselves by a secret. */
+  /** Whether records are sealed by keys of the secret, as without TLS. */
   readonly hasSecret: boolean
   /** Whether few calls may run and wait between two nodes. */
   readonly isTight: boolean
@@ -264,7 +264,7 @@ export class SimulatedNode {
       transport: life.transport,
       cluster: CLUSTER,
       nodeId: this.id,
-      secret: this.#in.hasSecret ? SECRET : undefined,
+      secret: SECRET,
       handlers,
       limits: this.#in.isTight ? TIGHT_LIMITS : PEER_LIMITS,
       versions: PEER_VERSIONS,

@@ -3,16 +3,23 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
 import { TcpTransport } from '../../../../../node/peer/channels/tcp-transport.ts'
+import type { TlsIdentity } from '../../../../../node/peer/channels/tcp-transport.ts'
 import type { ByteChannel } from '../../../../../node/peer/transport.ts'
 import { describePeerTransport } from '../../../../conformance/peer-transport.ts'
 import {
   TEST_CERTIFICATE,
   TEST_CERTIFICATE_KEY,
 } from '../../../../support/servers/tls-certificate.ts'
+import { errorOf } from '../../../../support/error-of.ts'
 import { until } from '../../../../support/until.ts'
 
 const untilTrue = (condition: () => boolean): Promise<void> => until(async () => condition())
 const host = '127.0.0.1'
+
+function identity(names: readonly string[]): TlsIdentity {
+  const certificate = TEST_CERTIFICATE
+  return { ca: TEST_CERTIFICATE, certificate, key: TEST_CERTIFICATE_KEY, names }
+}
 
 describePeerTransport('MemoryNetwork', () => ({
   transport: new MemoryNetwork(new ManualClock()).host('here'),
@@ -27,7 +34,7 @@ describePeerTransport('TcpTransport', () => ({
 describePeerTransport('TcpTransport with TLS', () => ({
   transport: new TcpTransport({
     host,
-    tls: { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY },
+    tls: identity(['127.0.0.1']),
   }),
   host,
   until: untilTrue,
@@ -147,8 +154,7 @@ describe('MemoryNetwork', () => {
 
 describe('TcpTransport with TLS', () => {
   it('refuses a client without a certificate of the authority', async () => {
-    const tls = { ca: TEST_CERTIFICATE, certificate: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }
-    const secured = new TcpTransport({ host, tls })
+    const secured = new TcpTransport({ host, tls: identity(['*.test']) })
     let accepted = 0
     const listener = await secured.listen(0, () => (accepted += 1))
     const plain = new TcpTransport({ host })
@@ -165,5 +171,31 @@ describe('TcpTransport with TLS', () => {
 
     expect(accepted).to.equal(0)
     await listener.close()
+  })
+
+  it('refuses a certificate of the authority without a name of a node, at both ends', async () => {
+    const { signal } = new AbortController()
+    const nodes = new TcpTransport({ host, tls: identity(['images.test']) })
+    const others = new TcpTransport({ host, tls: identity(['*.nodes.test']) })
+    let accepted = 0
+    const accept = (): void => void (accepted += 1)
+    const strict = await others.listen(0, accept)
+    const open = await nodes.listen(0, accept)
+
+    // The same certificate at both ends, which one of them alone takes for a node's.
+    const dialled = await nodes.connect({ host, port: strict.port }, signal)
+    let isClosed = false
+    dialled.attach({
+      onBytes: () => undefined,
+      onDrain: () => undefined,
+      onClosed: () => (isClosed = true),
+    })
+    const error = await errorOf(() => others.connect({ host, port: open.port }, signal))
+    await untilTrue(() => isClosed)
+
+    expect(String(error)).to.include('--peer-names')
+    expect(accepted).to.equal(0)
+    await strict.close()
+    await open.close()
   })
 })

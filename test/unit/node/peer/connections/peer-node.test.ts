@@ -7,10 +7,11 @@ import {
 
 describePeerNode('MemoryNetwork', () => openMemoryWorld())
 describePeerNode('TCP with a secret', () => openTcpWorld())
-describePeerNode('TLS with certificates', () =>
+describePeerNode('TLS with a secret', () =>
   openTcpWorld({
     ca: TEST_CERTIFICATE,
     certificate: TEST_CERTIFICATE,
     key: TEST_CERTIFICATE_KEY,
+    names: ['127.0.0.1'],
   }),
 )
