@@ -7,7 +7,7 @@ import type { Env } from './env.ts'
  * what takes over the process could read them.
  */
 const INHERITED =
-  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|NODE_\w+|CUDA_\w+|SystemRoot)$/
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|CUDA_\w+|SystemRoot|NODE_(?:COMPILE_CACHE|DEBUG|DISABLE_COMPILE_CACHE|ENV|EXTRA_CA_CERTS|ICU_DATA|NO_WARNINGS|OPTIONS|PATH|V8_COVERAGE))$/
 const KIB = 1024
 /** From 0 to 1000: the kernel ends the process with the highest score first. A server has 0. */
 const OOM_SCORE = 500

@@ -83,12 +83,22 @@ export class ImagePreprocessor {
   }
 }
 
+const LOADERS = [
+  'VipsForeignLoadJpegBuffer',
+  'VipsForeignLoadPngBuffer',
+  'VipsForeignLoadWebpBuffer',
+  'VipsForeignLoadNsgifBuffer',
+]
+
 /**
  * Loads sharp with the first image, so that a server of texts also runs where sharp has no binary.
  */
 async function loadSharp(): Promise<SharpFactory> {
   const { default: sharp } = await import('sharp')
   sharp.cache(false) // each image is read once
+  // Of the decoders of libvips, those of the formats that are served (lib/media/image-type.ts).
+  sharp.block({ operation: ['VipsForeignLoad'] })
+  sharp.unblock({ operation: LOADERS })
   return sharp
 }
 

@@ -13,7 +13,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Env } from '../../lib/env.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
-import type { DocumentJob, DocumentReading } from './document-protocol.ts'
+import type { DocumentReading, DocumentRequest } from './document-protocol.ts'
 
 const ENTRY = path.join(import.meta.dirname, 'document-worker.ts')
 const PROJECT = path.resolve(import.meta.dirname, '../..')
@@ -32,7 +32,7 @@ const PERMISSIONS = [
 ]
 const CHUNK_BYTES = 256 * 1024
 /** A page has its text also without its article, so it is given up sooner. */
-const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000 } as const
+const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000, image: 20_000 } as const
 
 /** The time for one document, and what the process inherits. */
 export interface DocumentProcessOptions {
@@ -40,11 +40,6 @@ export interface DocumentProcessOptions {
   readonly environment: Env
   readonly timeoutMs: number
 }
-
-/** A job without its length, which is that of the bytes. */
-export type DocumentRequest =
-  | Omit<Extract<DocumentJob, { kind: 'pdf' }>, 'length'>
-  | Omit<Extract<DocumentJob, { kind: 'html' }>, 'length'>
 
 /** Reads one document at a time. Once a document was refused for its time or memory, it has ended. */
 export class DocumentProcess {

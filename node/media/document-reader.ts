@@ -1,4 +1,4 @@
-// Reads PDFs and pages in a few processes of their own (document-process.ts).
+// Reads PDFs, pages and images in a few processes of their own (document-process.ts).
 //
 // Invariants:
 //   DR1  At most `processesMax` processes live, and each reads one document at a time.
@@ -9,8 +9,7 @@ import type { Env } from '../../lib/env.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
 import { DocumentProcess } from './document-process.ts'
-import type { DocumentRequest } from './document-process.ts'
-import type { DocumentReading } from './document-protocol.ts'
+import type { DocumentReading, DocumentRequest } from './document-protocol.ts'
 
 const PROCESSES_MAX = 2
 /** More documents are refused: each waits for those before it. */

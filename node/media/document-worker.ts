@@ -1,9 +1,11 @@
 // The entry of the process that reads documents of strangers: parsers of PDF and HTML work in one go, for
-// as long as a document makes them, and draw with native code.
+// as long as a document makes them, and draw with native code; images are decoded by native code alone.
 
 import { constants, setPriority } from 'node:os'
+import { unreachable } from '../../lib/assert.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { DocumentJob, DocumentReading } from './document-protocol.ts'
+import { fitImage } from './fit-image.ts'
 import { readHtml } from './read-html.ts'
 import { readPdf } from './read-pdf.ts'
 
@@ -44,9 +46,16 @@ async function answer(read: DocumentJob, content: Buffer): Promise<void> {
 
 async function readingOf(read: DocumentJob, content: Buffer): Promise<DocumentReading> {
   try {
-    return read.kind === 'pdf'
-      ? await readPdf(new Uint8Array(content.buffer, 0, content.length), read)
-      : readHtml(content, read)
+    switch (read.kind) {
+      case 'pdf':
+        return await readPdf(new Uint8Array(content.buffer, 0, content.length), read)
+      case 'html':
+        return readHtml(content, read)
+      case 'image':
+        return await fitImage(content, read)
+      default:
+        return unreachable(read)
+    }
   } catch (error) {
     return { kind: 'refused', why: messageOf(error).slice(0, REASON_CHARS_MAX) }
   }

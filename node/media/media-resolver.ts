@@ -16,7 +16,6 @@ import { dataUriOf } from './data-uri-of.ts'
 import { decodeText } from './decode-text.ts'
 import type { DocumentReader } from './document-reader.ts'
 import { readMediaFile } from './file-source.ts'
-import { fitImage } from './fit-image.ts'
 import type { MediaHolding } from './media-budget.ts'
 import { refuseMedium } from './media-error.ts'
 import type { MediaSettings } from './media-settings.ts'
@@ -167,9 +166,18 @@ export class MediaResolver {
   }
 
   async #image(bytes: Buffer, type: string, holding: MediaHolding): Promise<MediaContent> {
-    const bounds = { ...this.#parts.settings, memory: holding }
-    const fitted = await fitImage(bytes, type, bounds)
-    return this.#medium('image', fitted, holding)
+    const { imageEdgePixelsMax, imagePixelsMax } = this.#parts.settings
+    const request = { kind: 'image', type, imageEdgePixelsMax, imagePixelsMax } as const
+    const reading = await this.#parts.documents.read(bytes, request, holding.signal)
+    if (reading.kind === 'fitting') return this.#medium('image', { bytes, type }, holding)
+    if (reading.kind === 'image') {
+      return this.#medium(
+        'image',
+        { bytes: Buffer.from(reading.bytes), type: reading.type },
+        holding,
+      )
+    }
+    throw refuseMedium(reading.kind === 'refused' ? reading.why : 'it is not an image')
   }
 
   async #medium(
