@@ -15,6 +15,7 @@ import { readProduct } from '../lib/process/product.ts'
 import { endProcess, loggedEnd, openServerLog } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
 import { readinessReply } from './api/readiness-reply.ts'
+import { NO_INDEXES } from './coordinator/tables/index-summary.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
 import { followSeenLives } from './cluster/registrar.ts'
@@ -64,7 +65,6 @@ import type { NodeId } from './replication/core/configuration.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
 
-const NO_INDEXES = { building: 0, failed: 0, catchingUp: 0, refusing: 0, entriesBehindMax: 0 }
 /** What a node says of itself before it has a store, and after that. */
 const NOT_READY = readinessReply(false, NO_INDEXES)
 

@@ -3,13 +3,16 @@
 //   data directory ─► coordination ─► hybrid clock ─► journal, shards ─► transactions ─► store ─► HTTP
 
 import { randomBytes } from 'node:crypto'
-import { systemClock } from '../lib/clock.ts'
+import { systemClock, type Clock } from '../lib/clock.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
+import type { RunningServer } from '../lib/http/listener.ts'
+import type { BytesReply } from '../lib/http/reply.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
+import { Descriptors } from '../lib/process/descriptors.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { openServerLog, loggedEnd } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
-import { readinessReply } from './api/readiness-reply.ts'
+import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { mediaOf, providersOf, type NodeConfig } from './config.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
@@ -22,6 +25,7 @@ import {
   openJournal,
   openLocalCoordination,
   openStores,
+  shardFilesOf,
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
@@ -44,6 +48,20 @@ interface NodeParts {
   readonly ownInference: OwnInferenceUrl | undefined
 }
 
+interface HealthParts {
+  readonly clock: Clock
+  readonly serving: StartingNode
+  readonly metrics: ApiMetrics
+}
+
+function startHealth(
+  { host, healthPort: port }: NodeConfig,
+  { clock, serving, metrics }: HealthParts,
+): Promise<RunningServer> {
+  const readiness = (): BytesReply => serving.readiness()
+  return startHealthServer({ host, port, clock, random: Math.random, readiness, metrics })
+}
+
 async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Promise<RunningNode> {
   const clock = systemClock
   const log = openServerLog(config.logLevel, 'store')
@@ -55,7 +73,14 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
   await refuseDirectoryOfNode(directory.path)
   const { version } = readProduct()
   const { logLevel } = config
-  log.info('server starts', { version, node: process.version, dataDir: directory.path, logLevel })
+  const descriptors = new Descriptors()
+  const where = { dataDir: directory.path, openFilesMax: descriptors.limit }
+  log.info('server starts', { version, node: process.version, ...where, logLevel })
+
+  // Health answers from here on: a liveness probe would end a process that opens a thousand tables.
+  const serving = new StartingNode()
+  const health = await startHealth(config, { clock, serving, metrics })
+  life.onClose(() => health.close())
 
   const { diskReserveBytes: reserveBytes } = config
   const guard = new DiskGuard({ directory: directory.path, reserveBytes, clock })
@@ -81,33 +106,26 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
       indexes: indexesOf(config, directory.path),
       providers: providersOf(config, given.ownInference),
       media: mediaOf(config),
+      process: {
+        files: shardFilesOf(descriptors),
+        onProgress: (progress) => serving.opens(progress),
+      },
     },
     life,
   )
 
   const { store, cluster } = swarm
   addMetrics(metrics, swarm.metrics, { guard, reserveBytes })
+  life.onClose(() => health.close()) // before the store, whose metrics it shows
 
-  let isStopping = false
-  // Health answers while recovery runs; the API opens when nothing is left of the last life.
-  const health = await startHealthServer({
-    host: config.host,
-    port: config.healthPort,
-    clock,
-    random: Math.random,
-    readiness: () => readinessReply(store.ready() && !isStopping, store.indexCounts()),
-    metrics,
-  })
-  life.onClose(() => health.close())
   await swarm.finishStart()
+  serving.serves(store)
   const apiOptions = apiOptionsOf(config, log)
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // This comes first, so that load balancers look elsewhere while open requests finish.
-  life.onClose(() => {
-    isStopping = true
-  })
+  life.onClose(() => serving.stops())
   log.info('server serves', { api: api.url, health: health.url })
   const close = loggedEnd(log, clock, () => life.close())
   return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: () => close() }

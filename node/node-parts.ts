@@ -10,11 +10,13 @@ import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { MetricSource } from '../lib/metrics.ts'
 import { guardLoop } from '../lib/process/hang-guard.ts'
+import type { Descriptors } from '../lib/process/descriptors.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { endProcess } from '../lib/process/server-process.ts'
 import type { ApiMetrics } from './api/metrics.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
+import type { ShardFiles } from './coordinator/tables/table-admin.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { EmbeddedCoordination } from './coordination/embedded-coordination.ts'
 import { StoredTimestampBound } from './coordination/stored-timestamp-bound.ts'
@@ -28,6 +30,10 @@ import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
 
 const CATALOG_RESERVE_PART = 4
+/** LevelDB's lock, log, manifest and journal, and what an index has open; table files are mapped and closed. */
+const FILES_PER_SHARD = 5
+/** The least that a shard has open. A start is refused only if it cannot succeed. */
+const FILES_PER_SHARD_MIN = 4
 
 /** A node that serves. Disposing it is `close` without a reason. */
 export interface RunningNode extends AsyncDisposable {
@@ -177,4 +183,17 @@ export async function openLocalCoordination(
   const coordination = new EmbeddedCoordination(store, clock)
   life.onClose(() => coordination.close())
   return coordination
+}
+
+/** What the shards of this process need of the files that it may open. */
+export function shardFilesOf(descriptors: Descriptors): ShardFiles {
+  return {
+    admit: (shards) => {
+      const table = shards === 1 ? 'a table' : `a table of ${shards} shards`
+      descriptors.assertRoomFor(shards * FILES_PER_SHARD, table)
+    },
+    admitStart: (shards) => {
+      descriptors.assertStart(shards * FILES_PER_SHARD_MIN, `the ${shards} shards of the tables`)
+    },
+  }
 }

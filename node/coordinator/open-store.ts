@@ -32,7 +32,7 @@ import { NearTables, type FindNear } from './query/near-tables.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
-import { TableAdmin } from './tables/table-admin.ts'
+import { TableAdmin, type ProcessParts } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
 import { TableRegistry } from './tables/table-registry.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
@@ -59,6 +59,7 @@ export interface StoreParts {
   readonly nodeId: string
   /** 64 random bits as 16 hexadecimal digits. */
   readonly randomBits: () => string
+  readonly process?: ProcessParts | undefined
   /** What models elsewhere are asked with. Absent: none are asked. */
   readonly providers?: ProviderSurroundings
   /** What media of documents and queries are read with. Absent: what is public. */
@@ -147,7 +148,7 @@ export async function openStore(
   const drain = (shard: LedShard) => recovery.drain(shard)
   const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
   const { host, replication, cluster, mayRepair, replicasOf, nearOf } = place
-  const known = { catalog, registry, host, replication }
+  const known = { catalog, registry, host, replication, process: parts.process }
   const asked = { clock, surroundings: parts.providers, media: parts.media, registry }
   const { completeIndex, queries: models, openEnrichment, enrichments } = openModels(asked, life)
   const admin = new TableAdmin({ ...known, clock, log, randomBits, completeIndex })

@@ -7,6 +7,9 @@ import type { Shard } from '../shard/shard.ts'
 import type { ShardRouter } from '../shard/shard-router.ts'
 import { ShardIndexes, type IndexParts } from '../shard/following/shard-indexes.ts'
 import type { TableSettings } from '../shard/command/table-settings.ts'
+import { Permits } from '../../lib/permits.ts'
+import type { ShardId } from '../shard/shard-id.ts'
+import type { JointReading } from '../journal/joint-reading.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { KvStoreFactory } from '../storage/kv-store.ts'
 import { FailedShard } from './shards/failed-shard.ts'
@@ -38,9 +41,23 @@ export interface ShardHostOptions {
   readonly drain: (shard: LedShard) => Promise<void>
 }
 
+/** LevelDB opens a store on a thread of the pool, which has a few of them, and syncs files meanwhile. */
+const STORES_OPENED_AT_ONCE = 8
+
+/** What the shards of a start have in common. */
+interface Starting {
+  /** Those that are on the disk. */
+  readonly stores: ReadonlySet<string>
+  readonly reading: JointReading
+  readonly openings: Permits
+  /** True once for each shard of the start. */
+  readonly isExpected: (id: ShardId) => boolean
+}
+
 /** Opens, closes and removes the shards that live in this process. */
 export class ShardHost implements TableShards {
   readonly #with: ShardHostOptions
+  #starting: Starting | undefined
 
   constructor(options: ShardHostOptions) {
     this.#with = options
@@ -54,12 +71,13 @@ export class ShardHost implements TableShards {
   /** Never fails: a damaged or missing store becomes a shard that refuses and says why. */
   async open(record: ShardRecord, settings: TableSettings): Promise<Shard> {
     try {
-      const stores = await this.#with.stores.list()
-      if (!stores.includes(record.id)) {
+      const stores = this.#starting?.stores ?? new Set(await this.#with.stores.list())
+      if (!stores.has(record.id)) {
         throw new ServiceError('CORRUPTION', `its store "${record.id}" is missing on disk`)
       }
       return await this.#open(record, settings)
     } catch (error) {
+      this.#starting?.reading.leave(record.id)
       const fields = { table: settings.tableName, shardId: record.id, error: String(error) }
       this.#with.log.error('shard failed to open', fields)
       const reason = error instanceof ServiceError ? error.message : 'see the log'
@@ -68,16 +86,36 @@ export class ShardHost implements TableShards {
   }
 
   async #open({ id, range }: ShardRecord, settings: TableSettings): Promise<Shard> {
-    const store = await this.#with.stores.open(id)
+    const starting = this.#starting
+    const open = () => this.#with.stores.open(id)
+    const store = starting === undefined ? await open() : await starting.openings.run(open)
     const { journal, admit, hybridClock, clock, router, indexes } = this.#with
     const parts = { store, journal, admit, hybridClock, clock, router, settings, indexes }
+    const reading = starting?.isExpected(id) === true ? starting.reading : undefined
     try {
-      const shard = await LocalShard.open({ id, range, ...parts })
+      const shard = await LocalShard.open({ id, range, reading, ...parts })
       this.#with.led.add(shard.led)
       return shard
     } catch (error) {
       await store.close()
       throw error
+    }
+  }
+
+  async startTogether(ids: readonly ShardId[]): Promise<Disposable> {
+    const { stores, journal } = this.#with
+    const kept = new Set(await stores.list())
+    const expected = new Set(ids)
+    this.#starting = {
+      stores: kept,
+      reading: journal.readTogether(new Set(ids)),
+      openings: new Permits(STORES_OPENED_AT_ONCE),
+      isExpected: (id) => expected.delete(id),
+    }
+    return {
+      [Symbol.dispose]: () => {
+        this.#starting = undefined
+      },
     }
   }
 

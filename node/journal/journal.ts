@@ -29,6 +29,7 @@ import { BATCH_HEADER_BYTES, ROW_BYTES, type LogId } from './journal-format.ts'
 import { readKeptLogs, type KeptLog } from './kept-logs.ts'
 import type { LogState } from './log-marks.ts'
 import type { LogOwner } from './log-owner.ts'
+import { JointReading } from './joint-reading.ts'
 import { readEntries, type JournalEntry } from './journal-reader.ts'
 import { recoverJournal, type RecoveredJournal } from './journal-recovery.ts'
 import type { JournalSource } from './journal-source.ts'
@@ -155,6 +156,11 @@ export class Journal {
    */
   entries(logId: LogId, above: number): AsyncGenerator<readonly JournalEntry[]> {
     return readEntries(this.#readable, { logId, above })
+  }
+
+  /** Reads the entries of these logs in one pass, which begins when each of them is asked for (joint-reading.ts). */
+  readTogether(logIds: ReadonlySet<LogId>): JointReading {
+    return new JointReading(this.#readable, logIds)
   }
 
   /** Reads the rows of these logs in one pass. Nothing may be appended meanwhile. */

@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { JointReading } from '../journal/joint-reading.ts'
 import type { JournalEntry } from '../journal/journal-reader.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
@@ -34,6 +35,8 @@ export interface ReplicaOptions {
   /** The replica owns it. The journal holds every durable entry that it lacks. */
   readonly store: KvStore
   readonly journal: Journal
+  /** The reading of the journal that all shards of a start have in common; absent: the replica has its own. */
+  readonly reading?: Pick<JointReading, 'entries'> | undefined
   /** Throws DISK_FULL when the disk has no room for so many bytes. */
   readonly admit?: ((bytes: number) => void) | undefined
   readonly hybridClock: HybridClock
@@ -96,7 +99,8 @@ export class Replica {
     const from = state.storedPosition()
     if (from.crc !== 0 && journal.isNew) throw lostJournalError()
     const committed = options.replication?.start.committed ?? Infinity
-    await replayLog(store, from, through(committed, journal.entries(id, from.sequence)))
+    const reading = options.reading ?? journal
+    await replayLog(store, from, through(committed, reading.entries(id, from.sequence)))
     await state.rebuild()
     const replica = new Replica(options, state, waiters)
     journal.register(id, { flush: () => replica.#flush() }, from.sequence)

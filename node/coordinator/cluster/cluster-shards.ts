@@ -54,6 +54,11 @@ export class ClusterShards implements TableShards {
     }
   }
 
+  /** Replicas are opened by the node's replica host, as the control plane names them. */
+  async startTogether(): Promise<Disposable> {
+    return { [Symbol.dispose]: () => undefined }
+  }
+
   async open(record: ShardRecord): Promise<Shard> {
     return this.#with.shardOf(record)
   }

@@ -15,6 +15,15 @@ export interface IndexCounts {
   readonly entriesBehindMax: number
 }
 
+/** Those of a node that has not opened its tables. */
+export const NO_INDEXES: IndexCounts = {
+  building: 0,
+  failed: 0,
+  catchingUp: 0,
+  refusing: 0,
+  entriesBehindMax: 0,
+}
+
 /** A problem of one index that the status of the node reports. */
 export interface IndexTrouble {
   /** A sentence for operators. */

@@ -66,6 +66,30 @@ export interface TableAdminOptions {
   readonly randomBits: () => string
   readonly replication: ReplicationRules
   readonly completeIndex: CompleteIndex
+  /** Absent: any number of shards may be opened, and nobody hears of it. */
+  readonly process?: ProcessParts | undefined
+}
+
+/**
+ * The files of shards. `admit` throws UNAVAILABLE when a new table of so many shards would exhaust them, and `admitStart`
+ * an error for the operator when the tables of the catalog would.
+ */
+export interface ShardFiles {
+  admit(shards: number): void
+  admitStart(shards: number): void
+}
+
+/** What the process around the tables has to do with them. */
+export interface ProcessParts {
+  readonly files: ShardFiles
+  /** Hears of each table that a start has opened. */
+  readonly onProgress: (progress: StartProgress) => void
+}
+
+/** The tables of the catalog, and how many of them serve. */
+export interface StartProgress {
+  readonly total: number
+  readonly opened: number
 }
 
 /**
@@ -74,6 +98,7 @@ export interface TableAdminOptions {
  */
 export class TableAdmin {
   readonly #with: TableAdminOptions
+  #progress: StartProgress = { total: 0, opened: 0 }
   /** The work on tables that are being created or dropped right now, by their ids. */
   readonly #working = new Map<string, Promise<unknown>>()
   /** Ids of the tables of which a drop was asked for and has not ended. */
@@ -84,14 +109,40 @@ export class TableAdmin {
     this.#with = options
   }
 
+  #begins(tables: number): void {
+    this.#progress = { total: tables, opened: 0 }
+    this.#with.process?.onProgress(this.#progress)
+  }
+
+  #opened(): void {
+    const { total, opened } = this.#progress
+    this.#progress = { total, opened: opened + 1 }
+    this.#with.process?.onProgress(this.#progress)
+  }
+
   /** Opens every table of the catalog and finishes what a crash interrupted. */
   async openAll(): Promise<void> {
-    const { catalog, registry } = this.#with
+    const { catalog, registry, host } = this.#with
     await catalog.convert()
     await catalog.clean(Infinity) // this process is the only one
-    for (const table of await catalog.list()) {
-      if (table.record.state === 'creating') await this.#complete(table)
-      else registry.set(await this.#open(table))
+    const tables = await catalog.list()
+    const kept = tables.filter(({ record }) => record.state !== 'creating')
+    this.#begins(tables.length)
+    this.#with.process?.files.admitStart(tables.reduce((sum, { shards }) => sum + shards.length, 0))
+    using scope = new DisposableStack()
+    const ids = kept.flatMap(({ shards }) => shards.map(({ id }) => id))
+    scope.use(await host.startTogether(ids))
+    // All at once: each waits until the journal has been read for all of them, and the host opens few stores at once.
+    await Promise.all(
+      kept.map(async (table) => {
+        registry.set(await this.#open(table))
+        this.#opened()
+      }),
+    )
+    for (const table of tables) {
+      if (table.record.state !== 'creating') continue
+      await this.#complete(table)
+      this.#opened()
     }
   }
 
@@ -139,6 +190,7 @@ export class TableAdmin {
       throw new ServiceError('ALREADY_EXISTS', `table "${name}" ${TABLE_EXISTS}`)
     }
     const table = await this.#buildTable(name, request)
+    this.#with.process?.files.admit(table.shards.length)
     return this.#alone(table.record, async () => {
       await catalog.create(table)
       const created = await this.#complete(table)

@@ -1,4 +1,5 @@
 import type { TableSettings } from '../../shard/command/table-settings.ts'
+import type { ShardId } from '../../shard/shard-id.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import type { OpenTable } from './open-table.ts'
@@ -10,6 +11,8 @@ import type { OpenTable } from './open-table.ts'
  * Contract:
  * - `create` resolves when a new shard serves. It may be repeated for a table that is still `creating`.
  * - `open` never fails: a shard that cannot be had refuses its calls and says why.
+ * - `startTogether` names the shards of a start, all of which are then opened at once; their journal is read in one
+ *   pass. Disposing the answer ends the start.
  * - `assertDroppable` throws UNAVAILABLE if other tables wait for an outcome that a failed shard of the
  *   table keeps.
  * - `end` resolves when the shards take no new writes and every transaction whose record lies on them has
@@ -22,6 +25,7 @@ import type { OpenTable } from './open-table.ts'
 export interface TableShards {
   create(record: ShardRecord, settings: TableSettings): Promise<Shard>
   open(record: ShardRecord, settings: TableSettings): Promise<Shard>
+  startTogether(ids: readonly ShardId[]): Promise<Disposable>
   apply(table: OpenTable): Promise<void>
   announce(name: string): Promise<void>
   assertDroppable(table: OpenTable): void

@@ -22,6 +22,7 @@ function openNode(coordination: EmbeddedCoordination) {
       return new FailedShard(id, range, 'it has no store in this test')
     },
     open: async ({ id, range }) => new FailedShard(id, range, 'it has no store in this test'),
+    startTogether: async () => ({ [Symbol.dispose]: () => undefined }),
     apply: async () => undefined,
     announce: async (name) => void calls.announced.push(name),
     assertDroppable: () => undefined,

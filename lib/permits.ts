@@ -1,0 +1,21 @@
+/** So much work at once, and the rest in the order in which it came. */
+export class Permits {
+  #left: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(permits: number) {
+    this.#left = permits
+  }
+
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#left > 0) this.#left -= 1
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#left += 1
+      else next()
+    }
+  }
+}
