@@ -10,7 +10,7 @@ import type { BytesReply } from '../../lib/http/reply.ts'
  */
 export function readinessReply(
   isReady: boolean,
-  { building, failed, catchingUp, refusing }: IndexCounts,
+  { building, failed, catchingUp, refusing, documentsBehind }: IndexCounts,
   opening?: StartProgress,
 ): BytesReply {
   const searches = refusing === 0 ? 'ready' : 'partly refused'
@@ -18,6 +18,7 @@ export function readinessReply(
     status: isReady ? 'ready' : 'not_ready',
     searches: isReady ? searches : 'not_ready',
     text_indexes: { building, failed, catching_up: catchingUp, refusing },
+    documents_behind: documentsBehind,
     ...(opening === undefined ? {} : { tables: opening }),
   })
 }

@@ -36,6 +36,7 @@ export function* clusterStatusOf(state: {
   const problems: string[] = []
   const counts = { serving: 0, read_only: 0, failed: 0 }
   let refusesSearches = false
+  let behind = 0
   for (const table of state.tables) {
     const { record, shards: open } = table
     for (const shard of open) {
@@ -46,6 +47,7 @@ export function* clusterStatusOf(state: {
       })
       shards.set(shard.id, health)
       counts[health.state]++
+      behind += health.documents_behind
       if (health.state === 'serving') continue
       problems.push(`shard ${shard.id} of table "${record.name}": ${health.message}`)
     }
@@ -61,12 +63,13 @@ export function* clusterStatusOf(state: {
   if (!state.ready) problems.unshift('starting: recovery has not finished')
   return {
     health: healthOfAll(counts, state.ready && !refusesSearches && ofCluster.length === 0),
-    message: messageOf(problems),
+    message: messageOf(problems, behind),
     auth_enabled: false,
     swarm_mode: state.cluster.mode === 'swarm',
     version: state.version,
     tables: state.tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX)).length,
     shards: Object.fromEntries(shards),
+    documents_behind: behind,
     clock_offset_ms: state.hybridClock.wallOffsetMs(),
     cluster: state.cluster,
   }
@@ -82,11 +85,17 @@ function leapMessage(leapMs: number): string {
 }
 
 /** Shows at most SHOWN_PROBLEMS_MAX problems, because one failed disk may fail thousands of shards. */
-function messageOf(problems: readonly string[]): string {
-  if (problems.length === 0) return 'all shards serve'
+function messageOf(problems: readonly string[], behind: number): string {
+  if (problems.length === 0) {
+    return behind === 0 ? 'all shards serve' : `all shards serve; ${shownBehind(behind)}`
+  }
   const shown = problems.slice(0, SHOWN_PROBLEMS_MAX).join('; ')
   const others = problems.length - SHOWN_PROBLEMS_MAX
   return others > 0 ? `${shown}; and ${others} more` : shown
+}
+
+function shownBehind(documents: number): string {
+  return `searches may lack ${documents} documents, which indexes have not taken yet`
 }
 
 function healthOfAll(
@@ -111,6 +120,7 @@ function healthOf(table: string, { condition, led, lag }: SeenShard): ShardHealt
     state: condition.kind,
     message: condition.kind === 'serving' ? '' : condition.reason,
     pending_intents: led?.heldKeys ?? 0,
+    documents_behind: condition.kind === 'failed' ? 0 : condition.documentsBehind,
     ...(lag === undefined ? {} : { lag: lag.entries, lag_ms: lag.ms }),
   }
 }

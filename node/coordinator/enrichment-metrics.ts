@@ -6,11 +6,7 @@ export function enrichmentMetrics(counts: EnrichmentCounts): readonly string[] {
   const { enriched, pending, parked, failing, bytes } = counts
   return [
     counter('quarry_enrichment_documents_total', 'Documents that got their vectors.', enriched),
-    gauge(
-      'quarry_enrichment_pending',
-      'Documents that wait for vectors, and log entries that were not looked at.',
-      pending,
-    ),
+    gauge('quarry_enrichment_pending', 'Documents that wait for vectors.', pending),
     gauge('quarry_enrichment_parked', 'Documents for which no vectors could be made.', parked),
     gauge(
       'quarry_enrichment_failing',

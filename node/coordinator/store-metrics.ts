@@ -194,6 +194,11 @@ function indexFamilies({
       'Log entries that the slowest text index has not read.',
       counts.entriesBehindMax,
     ),
+    gauge(
+      'quarry_index_documents_behind',
+      'Documents that searches may lack: of each shard, those of the index that lacks most.',
+      counts.documentsBehind,
+    ),
     {
       name: 'quarry_text_index_builds_total',
       type: 'counter',

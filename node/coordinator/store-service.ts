@@ -130,6 +130,8 @@ export interface ClusterStatus {
   readonly version: string
   readonly tables: number
   readonly shards: Readonly<Record<string, ShardHealth>>
+  /** Documents that searches may lack, over all shards. */
+  readonly documents_behind: number
   /** Milliseconds by which the wall clock is ahead of hybrid time; absent where nobody asked a clock. */
   readonly clock_offset_ms?: number
   readonly cluster: ClusterSummary
@@ -144,6 +146,8 @@ export interface ShardHealth {
   readonly state: 'serving' | 'read_only' | 'failed'
   readonly message: string
   readonly pending_intents: number
+  /** Documents that searches of the index that lacks most may lack. */
+  readonly documents_behind: number
   readonly lag?: number
   readonly lag_ms?: number
 }

@@ -207,8 +207,9 @@ export class DocumentEnricher {
 
   async #write(item: EnrichedDocument, permit: Permit): Promise<void> {
     permit.resize(item.artifact.length)
-    if (item.mark === 'refused' || item.mark === 'unreachable') this.#with.parked.note()
     await this.#with.writer.write(item)
+    // The task still counts the document.
+    if (item.mark === 'refused' || item.mark === 'unreachable') this.#with.parked.note()
   }
 }
 

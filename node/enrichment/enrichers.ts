@@ -76,7 +76,7 @@ export class Enrichers implements AsyncDisposable {
       running.reduce((total, enricher) => total + countOf(enricher), 0)
     return {
       enriched: this.#enriched + sum(({ enriched }) => enriched),
-      pending: sum(({ pending }) => pending),
+      pending: sum(({ waiting }) => waiting),
       parked: sum(({ parked }) => parked),
       failing: running.filter(({ error }) => error !== undefined).length,
       bytes: this.#room.inside.bytes,

@@ -63,6 +63,7 @@ export class EnrichmentRound {
   #savedSpans: readonly WalkedSpan[]
   #end: RoundEnd = { kind: 'closed' }
   #retrying = 0
+  #walkedThrough = 0
   #wakeRetries: (() => void) | undefined
 
   constructor(options: EnrichmentRoundOptions, { sequence, spans }: EnrichmentProgress) {
@@ -97,9 +98,10 @@ export class EnrichmentRound {
     return this.#writer.written
   }
 
-  /** Documents with a task, and log entries that were not looked at. */
-  get pending(): number {
-    return this.#tasks.count + this.#follower.entriesLeft
+  /** Documents with a task, and those that the log and the walk have left. */
+  get waiting(): number {
+    const left = this.#walk.documentsLeft(this.#with.led.documentsMax)
+    return this.#tasks.count + this.#follower.documentsLeft + left
   }
 
   get retrying(): number {
@@ -108,6 +110,11 @@ export class EnrichmentRound {
 
   get error(): string | undefined {
     return this.#writer.error ?? this.#tasks.error
+  }
+
+  /** The newest log entry when the walk ended; 0 before, or without a walk. */
+  get walkedThrough(): number {
+    return this.#walkedThrough
   }
 
   /** Documents that the walk has done. */
@@ -157,7 +164,9 @@ export class EnrichmentRound {
   async #walkAll(): Promise<void> {
     const walks = this.progress.spans.length > 0
     await this.#walk.run()
-    if (walks) this.#writer.saveProgress()
+    if (!walks) return
+    this.#walkedThrough = this.#with.led.committedSequence
+    this.#writer.saveProgress()
   }
 
   /** A walk that stops here continues in the next leadership. */

@@ -28,7 +28,8 @@ export class ParkedDocuments {
   #countedAtMs = -Infinity
   #countingMs = 0
   #counting: Promise<void> | undefined
-  #hasNew = false
+  /** Documents that were parked since the last look began. */
+  #parkedSince = 0
 
   constructor(store: KvStore, index: string, clock: Clock) {
     this.#store = store
@@ -36,20 +37,26 @@ export class ParkedDocuments {
     this.#clock = clock
   }
 
-  /** As `counts` has answered, without another look. */
-  get lastCount(): number {
-    return this.#counts.refused + this.#counts.unreachable
+  /** As `counts` has answered, with what was parked since then. A later look may find less. */
+  get count(): number {
+    // Documents that changed have lost their marks since.
+    if (this.#known > 0) void this.counts().catch(() => undefined)
+    return this.#known
+  }
+
+  get #known(): number {
+    return this.#counts.refused + this.#counts.unreachable + this.#parkedSince
   }
 
   /** Whether the document has a mark. It costs nothing where there are none. */
   has(key: Buffer): boolean {
-    const mayHave = this.#countedAtMs === -Infinity || this.lastCount > 0 || this.#hasNew
+    const mayHave = this.#countedAtMs === -Infinity || this.#known > 0
     return mayHave && this.#store.get(parkedKey(this.#index, key)) !== undefined
   }
 
-  /** A document is being parked. */
+  /** A document was parked. */
   note(): void {
-    this.#hasNew = true
+    this.#parkedSince += 1
   }
 
   /** As of now; where counting takes long, as of a while ago. */
@@ -99,11 +106,13 @@ export class ParkedDocuments {
     const beganAtMs = this.#clock.monotonicMs()
     const slice = new SliceClock(this.#clock)
     const counts = { refused: 0, unreachable: 0 }
+    const parkedBefore = this.#parkedSince
     for await (const { cause } of this.marks()) {
       counts[cause] += 1
       if (slice.isOver) await slice.turn()
     }
     this.#counts = counts
+    this.#parkedSince -= parkedBefore
     this.#countedAtMs = this.#clock.monotonicMs()
     this.#countingMs = this.#countedAtMs - beganAtMs
   }

@@ -16,6 +16,8 @@ import type { Random } from '../../lib/random.ts'
 import type { IndexDefinition } from '../index/host/index-definition.ts'
 import type { EnrichmentProgress, WalkedSpan } from '../shard/command/enrich-command.ts'
 import type { EnrichmentStatus, IndexEnricher } from '../shard/following/shard-enrichers.ts'
+import { unmadeAsStored } from '../shard/following/documents-behind.ts'
+import { extendTally } from '../shard/following/extend-tally.ts'
 import { storedProgress } from '../shard/format/enrichment-progress.ts'
 import { endOfLog } from '../shard/format/log-reader.ts'
 import type { LedShard } from '../shard/led-shard.ts'
@@ -57,6 +59,7 @@ export class ShardEnricher implements IndexEnricher {
   #saved: EnrichmentProgress | undefined
   #error: string | undefined
   #enriched = 0
+  #walkedThrough = 0
   #running: Promise<void> | undefined
 
   constructor(options: ShardEnricherOptions) {
@@ -75,13 +78,17 @@ export class ShardEnricher implements IndexEnricher {
     return this.#enriched + (this.#round?.written ?? 0)
   }
 
-  /** Documents that wait, and log entries that were not looked at. */
-  get pending(): number {
-    return this.#round?.pending ?? 0
+  get waiting(): number {
+    const { led, definition } = this.#with
+    return this.#round?.waiting ?? unmadeAsStored(led, definition.id)
+  }
+
+  get walkedThrough(): number {
+    return Math.max(this.#walkedThrough, this.#round?.walkedThrough ?? 0)
   }
 
   get parked(): number {
-    return this.#parked.lastCount
+    return this.#parked.count
   }
 
   get documentsWalked(): number {
@@ -100,7 +107,7 @@ export class ShardEnricher implements IndexEnricher {
     const { refused, unreachable } = await this.#parked.counts()
     const parkedDocuments = await this.#parked.list(parkedMax)
     return {
-      pending: this.pending,
+      pending: this.waiting,
       enriched: this.enriched,
       // Counts may be older than what is listed.
       parked: Math.max(refused + unreachable, parkedDocuments.length),
@@ -181,6 +188,7 @@ export class ShardEnricher implements IndexEnricher {
       this.#error = undefined
       const end = await round.run({ savesAtOnce })
       this.#enriched += round.written
+      this.#walkedThrough = this.walkedThrough
       this.#round = undefined
       progress = this.#after(end, round.progress)
     }
@@ -202,6 +210,7 @@ export class ShardEnricher implements IndexEnricher {
   async #progress(): Promise<EnrichmentProgress> {
     const { led, definition } = this.#with
     this.#saved = storedProgress(led.store, definition.id)
+    await extendTally(led, this.#saved?.sequence ?? Infinity, this.#with.clock)
     if (this.#saved === undefined) return this.#walking({ sequence: 0, spans: [] })
     const oldest = (await endOfLog(led.store, 'oldest')) ?? 0
     const reachesBack = oldest <= this.#saved.sequence + 1

@@ -26,6 +26,8 @@ export class TableWalk {
   #work = new OrderedWork<WalkMark>()
   /** Documents of the pages that were begun. */
   #documents = 0
+  /** Documents that have got a task. */
+  #begun = 0
   /** Documents of the spans that are done. */
   #documentsBefore = 0
   /** The keys of a table that is not on the disk yet, whose bytes nobody can tell. */
@@ -46,6 +48,12 @@ export class TableWalk {
   /** Documents that are done, in whole pages. */
   get documents(): number {
     return this.#work.completed?.documents ?? this.#documentsBefore
+  }
+
+  /** Documents that were not begun, at most, if the table has at most `documentsMax`. */
+  documentsLeft(documentsMax: number): number {
+    if (this.#spans.length === 0) return 0
+    return Math.max(1, documentsMax - this.#begun)
   }
 
   /** Resolves when all is done; rejects at the end. */
@@ -103,6 +111,7 @@ export class TableWalk {
       for (const key of page.live) {
         await tasks.room('walk')
         tasks.take(key, 'walk', unit)
+        this.#begun += 1
       }
       unit.close()
       from = page.last

@@ -34,6 +34,8 @@ export class TouchFollower {
   readonly #start: LogMark
   #read: number
   #documents = 0
+  /** Documents of the entries behind `#read` that have a task. */
+  #taken = 0
 
   constructor(options: TouchFollowerOptions) {
     this.#with = options
@@ -46,9 +48,10 @@ export class TouchFollower {
     return this.#work.completed ?? this.#start
   }
 
-  /** Entries that were not looked at; the store may not have all of them yet. */
-  get entriesLeft(): number {
-    return Math.max(0, this.#with.led.committedSequence - this.#read)
+  /** Documents that were not looked at; the store may not have all of them yet. */
+  get documentsLeft(): number {
+    const { tally, documentsMax } = this.#with.led
+    return Math.max(0, (tally.behind(this.#read, 'written') ?? documentsMax) - this.#taken)
   }
 
   /** Whether a later leader would be spared something. Entries that enrichers make are none of it. */
@@ -85,8 +88,10 @@ export class TouchFollower {
     for (const key of keys) {
       await tasks.room('write')
       tasks.take(key, 'write', unit)
+      this.#taken += 1
     }
     unit.close()
+    this.#taken = 0
     this.#read = sequence
   }
 

@@ -112,7 +112,7 @@ export class CommittedApplier {
     if (from.sequence >= this.#target) return state.publishFollowed(from.sequence)
     const entries = await log.committedEntries(from.sequence, this.#target)
     const page = onePage(entries.map(journalEntryOf))
-    const { position } = await replayLog(state.store, from, page)
+    const { position } = await replayLog(state.store, from, page, state.noteFollowed)
     state.publishFollowed(position.sequence)
   }
 }

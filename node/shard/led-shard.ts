@@ -16,6 +16,7 @@ import type { ShardEnrichers } from './following/shard-enrichers.ts'
 import { enrichBytes, type EnrichCommand } from './command/enrich-command.ts'
 import type { Replica } from './replica.ts'
 import type { LogBacklog } from './shard-log.ts'
+import type { LogTally } from './following/log-tally.ts'
 import type { IndexHealth } from './following/index-health.ts'
 import type { Shard } from './shard.ts'
 import type { ShardId } from './shard-id.ts'
@@ -102,7 +103,24 @@ export class LedShard {
   }
 
   indexHealth(): readonly IndexHealth[] {
-    return this.#replica.indexes?.health() ?? []
+    const replica = this.#replica
+    const all = [...(replica.indexes?.all ?? [])]
+    return all.map((index) => ({ ...index.health(), behind: replica.behind(index) }))
+  }
+
+  /** Documents that searches of the index that lacks most may lack. */
+  get documentsBehind(): number {
+    return this.#replica.documentsBehind
+  }
+
+  /** How many changes the newest committed entries have. */
+  get tally(): LogTally {
+    return this.#replica.tally
+  }
+
+  /** The shard has no more documents than this. */
+  get documentsMax(): number {
+    return this.#replica.documentsMax
   }
 
   unfinishedTransactions(): readonly UnfinishedTransaction[] {

@@ -4,7 +4,6 @@ import { must } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -26,12 +25,15 @@ import type {
 import { writeBytes } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
 import type { DocumentRecord } from './format/document-record.ts'
+import { progressOf, totalBehind } from './following/documents-behind.ts'
 import type {
-  IndexPosition,
   PlacedAnswer,
   PositionLimits,
   SearchFromLimits,
+  ShardSearchLimits,
+  ToldPosition,
 } from './following/index-position.ts'
+import type { IndexVersions } from './following/index-versions.ts'
 import type { ShardIndexes } from './following/shard-indexes.ts'
 import type { KeyRange } from './command/key-range.ts'
 import { LedShard } from './led-shard.ts'
@@ -150,13 +152,25 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     // The index of a leader that was deposed lacks what its successor has acknowledged.
     const right = this.replicated?.mayRead()
     if (right instanceof Promise) await patiently(right, limits)
     const kept = await this.#keptIndexes().get(index)
-    return kept.search(request, { ...limits, atLeast: this.#promised })
+    const onAsk = this.#tellsBehind(kept, limits)
+    return kept.search(request, { ...limits, atLeast: this.#promised, onAsk })
+  }
+
+  /** What is missing is counted when the index is asked: what it takes meanwhile the answer may show. */
+  #tellsBehind(kept: IndexVersions, { onBehind }: ShardSearchLimits): (() => void) | undefined {
+    return (
+      onBehind &&
+      (() => {
+        const behind = totalBehind(this.#replica.behind(kept))
+        if (behind > 0) onBehind(behind)
+      })
+    )
   }
 
   /** What searches of earlier leaders may have shown, and `waitForIndexes` there promised (RP3). */
@@ -167,14 +181,15 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   async indexPosition(
     index: string,
     { atLeast, ...limits }: PositionLimits,
-  ): Promise<IndexPosition> {
+  ): Promise<ToldPosition> {
     const right = this.replicated?.mayRead()
     if (right instanceof Promise) await patiently(right, limits)
     const kept = await this.#keptIndexes().get(index)
     if (!kept.hasReached(atLeast)) this.#replica.log.hurry() // the indexes read the store
     const { version, sequence } = await kept.position({ ...limits, atLeast })
     this.replicated?.assertServing()
-    return { version, sequence: Math.max(sequence, this.#promised) }
+    const behind = totalBehind(this.#replica.behind(kept))
+    return { version, sequence: Math.max(sequence, this.#promised), behind }
   }
 
   async searchHere<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
@@ -183,7 +198,10 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     { atLeast, ...limits }: ReplicaSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const kept = await this.#keptIndexes().get(index)
-    if (kept.hasReached(atLeast)) return kept.search(request, { ...limits, atLeast })
+    if (kept.hasReached(atLeast)) {
+      const onAsk = this.#tellsBehind(kept, limits)
+      return kept.search(request, { ...limits, atLeast, onAsk })
+    }
     throw new ServiceError('UNAVAILABLE', `the index "${index}" of this replica is behind`)
   }
 
@@ -203,10 +221,29 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     const kept = await this.#keptIndexes().get(index)
     const enricher = this.#replica.enrichers.get(kept.definition.id)
     const enrichment = await enricher?.status(parkedMax)
-    const status = await kept.status()
-    // What the index itself is built from is made by the walk, so the greater count is of both.
-    const done = Math.max(status.backfillItemsProcessed, enricher?.documentsWalked ?? 0)
-    return { ...status, backfillItemsProcessed: done, enrichment }
+    return this.#wholeStatus(kept, await kept.status(), enrichment)
+  }
+
+  #wholeStatus(
+    kept: IndexVersions,
+    status: Omit<IndexStatus, 'enrichment' | 'behind'>,
+    enrichment: IndexStatus['enrichment'],
+  ): IndexStatus {
+    const { documentsMax, enrichers } = this.#replica
+    const { documentsWalked = 0, walkedThrough = 0 } = enrichers.get(kept.definition.id) ?? {}
+    const behind = this.#replica.behind(kept)
+    const built = Math.min(status.backfillProgress, enrichment?.progress ?? 1)
+    // What a walk has made is still to be taken in.
+    const isWalking = enrichment?.rebuilding === true || !kept.hasTaken(walkedThrough)
+    return {
+      ...status,
+      // What the index itself is built from is made by the walk, so the greater count is of both.
+      backfillItemsProcessed: Math.max(status.backfillItemsProcessed, documentsWalked),
+      backfillProgress: progressOf(behind, { built, documentsMax }),
+      rebuilding: status.rebuilding || isWalking,
+      enrichment,
+      behind,
+    }
   }
 
   async waitForIndexes({ signal }: { readonly signal: AbortSignal }): Promise<void> {

@@ -11,7 +11,7 @@ import { checkRecord, jsonOf, type DocumentRecord } from './format/document-reco
 import { decodeBody, type LoggedEffect } from './format/entry-body.ts'
 import { decodeIntent } from './format/intent-codec.ts'
 import { documentKey, intentKey, KEYSPACES } from './format/keyspace.ts'
-import { StoreApplier } from './store-applier.ts'
+import { StoreApplier, type OnEntry } from './store-applier.ts'
 
 /** Intents are remembered up to here, so that the next entry finds them without a write to the store. */
 const INTENT_BYTES_MAX = 4 * 1024 * 1024
@@ -30,8 +30,9 @@ export async function replayLog(
   store: KvStore,
   from: LogPosition,
   pages: AsyncIterable<readonly JournalEntry[]>,
+  onEntry?: OnEntry,
 ): Promise<Replayed> {
-  const applier = new StoreApplier(store)
+  const applier = new StoreApplier(store, onEntry)
   const resolver = new EffectResolver(store, applier)
   let position = from
   let entries = 0

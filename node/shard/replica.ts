@@ -13,7 +13,11 @@ import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import { COMMAND_BYTES, type Command, type CommandKind, type OutcomeOf } from './command/command.ts'
 import { ProposedCommand } from './apply/proposed-command.ts'
+import type { ChunkedIndex } from './following/chunked-indexes.ts'
 import { ShardEnrichers } from './following/shard-enrichers.ts'
+import { behindOf, totalBehind, type DocumentsBehind } from './following/documents-behind.ts'
+import type { IndexVersions } from './following/index-versions.ts'
+import type { LogTally } from './following/log-tally.ts'
 import { ShardIndexes, type IndexParts } from './following/shard-indexes.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { ProposalOptions } from './proposal.ts'
@@ -129,6 +133,31 @@ export class Replica {
     return this.state.appliedSequence
   }
 
+  get tally(): LogTally {
+    return this.state.tally
+  }
+
+  /** The indexes whose chunks full-text indexes have, too. */
+  get chunked(): readonly ChunkedIndex[] {
+    return this.indexes?.chunked ?? []
+  }
+
+  /** The shard has no more documents than this. */
+  get documentsMax(): number {
+    return this.state.documentsMax
+  }
+
+  /** What searches of the index may lack (DB1). */
+  behind(index: Pick<IndexVersions, 'definition' | 'taken'>): DocumentsBehind {
+    return behindOf(this, index.definition, index.taken)
+  }
+
+  /** The count of the index that lacks most documents. */
+  get documentsBehind(): number {
+    const counts = [...(this.indexes?.all ?? [])].map((index) => totalBehind(this.behind(index)))
+    return Math.max(0, ...counts)
+  }
+
   /** Calls `listener` when the store has grown; it must be cheap. Returns its removal. */
   onApplied(listener: () => void): () => void {
     return this.state.onApplied(listener)
@@ -161,9 +190,11 @@ export class Replica {
 
   condition(): ShardCondition {
     const trouble = this.log.storeTrouble ?? this.#trouble ?? this.store.damage
-    if (trouble === undefined) return { kind: 'serving' }
-    const kind = trouble.code === 'DISK_FULL' ? 'read_only' : 'failed'
-    return { kind, reason: trouble.message }
+    const { documentsBehind } = this
+    if (trouble === undefined) return { kind: 'serving', documentsBehind }
+    const reason = trouble.message
+    if (trouble.code === 'DISK_FULL') return { kind: 'read_only', reason, documentsBehind }
+    return { kind: 'failed', reason }
   }
 
   /** Refuses new writes and prepares from now on. Begun transactions can still end. */

@@ -1,5 +1,4 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { SearchLimits } from '../index/host/index-client.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -7,7 +6,11 @@ import type {
   QuestionOf,
 } from '../index/kinds/index-questions.ts'
 import type { DocumentRecord } from './format/document-record.ts'
-import type { PlacedAnswer, SearchFromLimits } from './following/index-position.ts'
+import type {
+  PlacedAnswer,
+  SearchFromLimits,
+  ShardSearchLimits,
+} from './following/index-position.ts'
 import type { CallOptions, ScanOptions, ScanRow } from './shard.ts'
 
 /** A document as it was at a time; undefined if it was absent then, or has expired since. */
@@ -22,7 +25,7 @@ export interface ReadAtOptions extends CallOptions {
 }
 
 /** The limits of a search, and the log entry that the index must have read; 0: any index that serves. */
-export interface ReplicaSearchLimits extends SearchLimits {
+export interface ReplicaSearchLimits extends ShardSearchLimits {
   readonly atLeast: number
 }
 

@@ -6,7 +6,7 @@
 //       a leadership may have the stamp of the one before it.
 //   S2  Memory equals what a rebuild from the store would give, once everything applied is in the store.
 
-import { assert } from '../../lib/assert.ts'
+import { assert, must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isSliced, runSliced, type Sliced } from '../../lib/sliced.ts'
 import {
@@ -45,7 +45,8 @@ import { decodeTransactionRecord } from './format/transaction-record.ts'
 import { LockTable, type Hold } from './apply/lock-table.ts'
 import type { ShardId } from './shard-id.ts'
 import { ShardOverlay } from './apply/shard-overlay.ts'
-import type { AppliedEntry } from './store-applier.ts'
+import { LogTally, tallyOfEffects, tallyOfTouches } from './following/log-tally.ts'
+import type { AppliedEntry, OnEntry } from './store-applier.ts'
 import type { TableSettings } from './command/table-settings.ts'
 import type { TransactionId } from './command/transaction-id.ts'
 
@@ -109,6 +110,7 @@ export class ShardState {
   /** The stamp of the command that was begun last, until its entry is made. */
   #entering: Timestamp | undefined
   #nextOrdinal = 0
+  #tally: LogTally | undefined
   #committedSequence = 0
   #appliedSequence = 0
 
@@ -272,10 +274,27 @@ export class ShardState {
   publish(commands: readonly AppliedCommand[]): void {
     this.overlay.publish()
     for (const { command, entry } of commands) {
-      this.#committedSequence = entry.position.sequence
+      const { sequence } = entry.position
+      this.#committedSequence = sequence
+      this.tally.note(sequence, tallyOfEffects(entry.effects))
       if (command.kind === 'forget') this.#forget(command.transactionId)
       if (command.kind === 'abandon') this.memory.pushFloors.delete(command.transactionId)
     }
+  }
+
+  /** Counts an entry of another leader. */
+  readonly noteFollowed: OnEntry = (sequence, touches) => {
+    this.tally.note(sequence, tallyOfTouches(touches))
+  }
+
+  /** How many changes the newest committed entries have. */
+  get tally(): LogTally {
+    return must(this.#tally, 'the state was built from the store')
+  }
+
+  /** The shard has no more documents than this. */
+  get documentsMax(): number {
+    return Math.max(this.#nextOrdinal, this.storedPosition().nextOrdinal)
   }
 
   /** The store has taken committed entries of another leader up to this one. */
@@ -309,6 +328,7 @@ export class ShardState {
     this.#entering = undefined
     this.#epoch = Math.max(this.#epoch, position.epoch)
     this.#nextOrdinal = nextOrdinal
+    this.#tally ??= new LogTally(position.sequence)
     this.#committedSequence = position.sequence
     this.#appliedSequence = position.sequence
     if (last !== undefined) hybridClock.observeOwn(last.stamp)

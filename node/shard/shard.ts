@@ -1,6 +1,5 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { SearchLimits } from '../index/host/index-client.ts'
-import type { IndexPosition, PositionLimits } from './following/index-position.ts'
+import type { PositionLimits, ShardSearchLimits, ToldPosition } from './following/index-position.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -65,10 +64,13 @@ export interface ShardStats {
   readonly empty: boolean
 }
 
-/** Whether a shard serves everything, only reads, or nothing; `reason` tells people why. */
+/**
+ * Whether a shard serves everything, only reads, or nothing; `reason` tells people why. `documentsBehind` is what
+ * searches of the index that lacks most may lack.
+ */
 export type ShardCondition =
-  | { readonly kind: 'serving' }
-  | { readonly kind: 'read_only'; readonly reason: string }
+  | { readonly kind: 'serving'; readonly documentsBehind: number }
+  | { readonly kind: 'read_only'; readonly reason: string; readonly documentsBehind: number }
   | { readonly kind: 'failed'; readonly reason: string }
 
 /** How the caller of `resolve` waits. */
@@ -135,10 +137,13 @@ export type FoundArtifacts = readonly (Buffer | undefined)[]
  *   else led the shard when it was asked. It finds what `waitForIndexes` promised, also under an earlier leader. It
  *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
  *   UNAVAILABLE while the index is built for the first time or again, or is behind an earlier leader's.
+ *   `onBehind` hears of committed documents that the answer may lack, or show as they were before: at least as many as
+ *   there are (following/documents-behind.ts).
  * - `indexPosition` answers where the index is for `search`: an index of another replica with this version that
  *   has read this entry shows all that a search shows which ended before the call. Every search that begins after
  *   the answer shows the entry. With `atLeast` it waits a moment for the index to come so far, and may answer a
- *   lower one. Refused as `search`, but it does not wait for an index that does not serve.
+ *   lower one. Refused as `search`, but it does not wait for an index that does not serve. `behind` is what
+ *   `onBehind` would hear of a search from there.
  * - `waitForIndexes` resolves when everything committed here before the call is searchable in every
  *   index; it rejects with the signal's reason.
  * - `waitForRelease` resolves when the transaction no longer holds keys here, or after `timeoutMs`.
@@ -177,9 +182,9 @@ export interface Shard {
   search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>>
-  indexPosition(index: string, limits: PositionLimits): Promise<IndexPosition>
+  indexPosition(index: string, limits: PositionLimits): Promise<ToldPosition>
   indexStatus(index: string, options?: IndexStatusOptions): Promise<IndexStatus>
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>
 

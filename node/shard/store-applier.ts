@@ -58,6 +58,9 @@ export interface AppliedEntry {
   readonly effects: Iterable<Effect>
 }
 
+/** The number of an entry and what it touches. */
+export type OnEntry = (sequence: number, touches: readonly Touch[]) => void
+
 const EMPTY = Buffer.alloc(0)
 
 /** Writes entries to a store, in order, in writes of bounded size. */
@@ -74,9 +77,12 @@ export class StoreApplier {
   /** Whether the store or `#ops` has a part of the entry after the last one. */
   #hasPart = false
   #nextOrdinal: number
+  readonly #onEntry: OnEntry | undefined
 
-  constructor(store: KvStore) {
+  /** `onEntry` hears of each entry when its effects have been added. */
+  constructor(store: KvStore, onEntry?: OnEntry) {
     this.#store = store
+    this.#onEntry = onEntry
     const stored = store.get(APPLIED_KEY)
     const applied: AppliedPosition = stored === undefined ? NOTHING_APPLIED : decodeApplied(stored)
     this.#last = applied
@@ -91,6 +97,7 @@ export class StoreApplier {
     const touches: Touch[] = []
     for (const effect of effects) this.#apply(effect, head, touches)
     this.#end(entry, encodeLogEntry({ ...head, touches }))
+    this.#onEntry?.(entry.position.sequence, touches)
     return undefined
   }
 
@@ -120,6 +127,7 @@ export class StoreApplier {
     const isLong = touches.length > WRITE_OPS_MAX
     const encoded = isLong ? await inTurns(encodeLogEntryInSteps(entry)) : encodeLogEntry(entry)
     this.#end(added, encoded)
+    this.#onEntry?.(added.position.sequence, touches)
   }
 
   /** Writes what was added since the last flush. */

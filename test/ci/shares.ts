@@ -27,6 +27,8 @@ const USUAL_SECONDS = 2
  */
 const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cli-swarm.test.ts': 80,
+  'test/integration/completeness-defects.test.ts': 330,
+  'test/integration/completeness.test.ts': 65,
   'test/integration/cluster-contract.test.ts': 45,
   'test/integration/cluster-control.test.ts': 45,
   'test/integration/cluster-faults.test.ts': 110,

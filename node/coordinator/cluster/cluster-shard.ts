@@ -2,7 +2,6 @@
 
 import { isServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { SearchLimits } from '../../index/host/index-client.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -22,7 +21,11 @@ import type {
 import type { KeyRange } from '../../shard/command/key-range.ts'
 import type { TransactionId } from '../../shard/command/transaction-id.ts'
 import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
-import type { IndexPosition, PositionLimits } from '../../shard/following/index-position.ts'
+import type {
+  PositionLimits,
+  ShardSearchLimits,
+  ToldPosition,
+} from '../../shard/following/index-position.ts'
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
 import type { LocalShard } from '../../shard/local-shard.ts'
 import type {
@@ -153,12 +156,12 @@ export class ClusterShard implements Shard {
   search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     return this.#ask((shard) => shard.search<Kind, Name>(index, request, limits))
   }
 
-  indexPosition(index: string, limits: PositionLimits): Promise<IndexPosition> {
+  indexPosition(index: string, limits: PositionLimits): Promise<ToldPosition> {
     return this.#ask((shard) => shard.indexPosition(index, limits))
   }
 

@@ -11,7 +11,6 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
-import type { SearchLimits } from '../../index/host/index-client.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -19,7 +18,11 @@ import type {
   QuestionOf,
 } from '../../index/kinds/index-questions.ts'
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
-import type { IndexPosition } from '../../shard/following/index-position.ts'
+import type {
+  IndexPosition,
+  ShardSearchLimits,
+  ToldPosition,
+} from '../../shard/following/index-position.ts'
 import type { ShardReplica } from '../../shard/shard-replica.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
@@ -110,7 +113,7 @@ class NearShard implements QueriedShard {
   readonly #clock: Clock
   #replica: ShardReplica | undefined
   /** By the names of the indexes that the query has asked. */
-  readonly #positions = new Map<string, Promise<IndexPosition>>()
+  readonly #positions = new Map<string, Promise<ToldPosition>>()
   #hasAnswered = false
   moves = 0
 
@@ -128,7 +131,7 @@ class NearShard implements QueriedShard {
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const replica = this.#replica
     if (replica !== undefined) {
@@ -146,7 +149,7 @@ class NearShard implements QueriedShard {
   async #searchNear<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     replica: ShardReplica,
     { index, request }: { readonly index: string; readonly request: IndexRequest<Kind, Name> },
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const from = await this.#positionOf(index, limits)
     const fromLimits = { ...limits, from }
@@ -160,10 +163,11 @@ class NearShard implements QueriedShard {
     }
     if (this.#replica !== replica) throw new ServiceError('UNAVAILABLE', 'the replica was left')
     this.#hasAnswered = true
+    if (from.behind > 0) limits.onBehind?.(from.behind)
     return answer
   }
 
-  #positionOf(index: string, limits: SearchLimits): Promise<IndexPosition> {
+  #positionOf(index: string, limits: ShardSearchLimits): Promise<ToldPosition> {
     const known = this.#positions.get(index)
     if (known !== undefined) return known
     const position = this.#shard.indexPosition(index, { ...limits, atLeast: 0 })

@@ -17,6 +17,8 @@ export interface QueryResult {
   readonly suggestions?: readonly QuerySuggestion[]
   /** Parts of the query that can find nothing, and why; counts that may be too low. */
   readonly warnings?: readonly string[]
+  /** By index, how many committed documents the answer may lack; absent if it lacks none. */
+  readonly documents_behind?: Readonly<Record<string, number>>
   /** Which part of the answer is missing, because a shard could not serve. */
   readonly error?: string
 }

@@ -11,6 +11,7 @@ import type {
 } from '../../index/kinds/index-questions.ts'
 import type { TextConditions } from '../../index/text/search/text-search.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
+import { BehindIndexes } from './behind-indexes.ts'
 import { ShardFanOut } from './shard-fan-out.ts'
 import type { QueriedShard, QueriedTable, QueryParts } from './queried-table.ts'
 import type { QueryDeadline } from './query-deadline.ts'
@@ -48,6 +49,8 @@ export class QueryRun {
     this.nowMs = parts.clock.nowMs()
   }
 
+  /** What the answers of indexes may lack. */
+  readonly behind = new BehindIndexes<QueriedShard>()
   readonly #counted: ShardFanOut<QueriedShard>[] = []
 
   /** The shards that failed in any search that the answer rests on, with the first reason of each. */
@@ -87,7 +90,8 @@ export class QueryRun {
     index: string,
     asked: IndexRequest<Kind, Name>,
   ): Promise<IndexAnswer<Kind, Name>> {
-    const limits = { signal: this.deadline.signal, deadlineMs: this.deadline.atMs }
+    const onBehind = (documents: number): void => this.behind.note(index, shard, documents)
+    const limits = { signal: this.deadline.signal, deadlineMs: this.deadline.atMs, onBehind }
     return shard.search<Kind, Name>(index, asked, limits)
   }
 

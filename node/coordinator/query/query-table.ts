@@ -78,7 +78,9 @@ class TableQuery {
         ? undefined
         : await this.#run.timed('analyse', () => analysePage(this.#run, analyses, hits))
     const { failures } = this.#run
-    const { total, maxScore, aggregations, warnings } = found
+    const { total, maxScore, aggregations } = found
+    const { behind } = this.#run
+    const warnings = [...found.warnings, ...behind.warnings]
     return {
       status: 200,
       took: Math.round(clock.monotonicMs() - startMs),
@@ -89,6 +91,7 @@ class TableQuery {
       ...(request.profile ? { profile: this.#profile(found) } : {}),
       ...(suggestions === undefined ? {} : { suggestions }),
       ...(warnings.length === 0 ? {} : { warnings }),
+      ...(behind.documents === undefined ? {} : { documents_behind: behind.documents }),
       ...(failures.length === 0 ? {} : { error: this.#failureText() }),
     }
   }

@@ -4,7 +4,7 @@ import type {
   QueryableKind,
   QuestionOf,
 } from '../../index/kinds/index-questions.ts'
-import type { SearchLimits } from '../../index/host/index-client.ts'
+import type { ShardSearchLimits } from '../../shard/following/index-position.ts'
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
 import type { ShardReplica } from '../../shard/shard-replica.ts'
 import type { Shard } from '../../shard/shard.ts'
@@ -54,7 +54,7 @@ class StaleShard implements QueriedShard {
   search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const ask = async (replica: ShardReplica): Promise<IndexAnswer<Kind, Name>> => {
       if (replica !== this.#replicas[0]) this.#moveTo(replica)

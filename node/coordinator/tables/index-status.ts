@@ -7,6 +7,7 @@ import {
 } from '../../index/host/drop-report.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
+import { totalBehind } from '../../shard/following/documents-behind.ts'
 import type { EnrichmentStatus, ParkedDocument } from '../../shard/following/shard-enrichers.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
@@ -77,11 +78,12 @@ function statusOf(type: string, status: IndexStatus): IndexStatusInfo {
     index_type: type,
     total_indexed: status.totalIndexed,
     disk_usage: status.diskUsage,
-    rebuilding: status.rebuilding || enrichment?.rebuilding === true,
-    backfill_progress: Math.min(status.backfillProgress, enrichment?.progress ?? 1),
+    rebuilding: status.rebuilding,
+    backfill_progress: status.backfillProgress,
     backfill_items_processed: status.backfillItemsProcessed,
     error: [status.error, enrichment?.error].filter(Boolean).join('; '),
     documents_set_aside: status.documentsSetAside,
+    documents_behind: totalBehind(status.behind),
     dropped_values: droppedInfoOf(status.dropped),
     ...(enrichment === undefined ? {} : { enrichment: showEnrichment(enrichment) }),
   }
@@ -113,6 +115,7 @@ const NOTHING: Omit<IndexStatusInfo, 'index_type'> = {
   backfill_items_processed: 0,
   error: '',
   documents_set_aside: 0,
+  documents_behind: 0,
   dropped_values: { bad_values: 0, over_limit: 0, fields: {} },
 }
 
@@ -132,6 +135,7 @@ function overAll(
     backfill_items_processed: sum(({ backfill_items_processed }) => backfill_items_processed),
     error: [...new Set(shards.map(({ error }) => error).filter(Boolean))].join('; '),
     documents_set_aside: sum(({ documents_set_aside }) => documents_set_aside),
+    documents_behind: sum(({ documents_behind }) => documents_behind),
     ...enrichmentOverAll(shards.flatMap(({ enrichment }) => enrichment ?? [])),
   }
 }

@@ -13,6 +13,8 @@ export interface IndexCounts {
   readonly refusing: number
   /** The log entries that the slowest index has not read. */
   readonly entriesBehindMax: number
+  /** Documents that searches may lack: of each shard, those of the index that lacks most. */
+  readonly documentsBehind: number
 }
 
 /** Those of a node that has not opened its tables. */
@@ -22,6 +24,7 @@ export const NO_INDEXES: IndexCounts = {
   catchingUp: 0,
   refusing: 0,
   entriesBehindMax: 0,
+  documentsBehind: 0,
 }
 
 /** A problem of one index that the status of the node reports. */
@@ -36,6 +39,7 @@ export function countIndexes(tables: readonly OpenTable[], led: LedShards): Inde
   const counts = { none: 0, building: 0, failed: 0, catching_up: 0 }
   let refusing = 0
   let entriesBehindMax = 0
+  let documentsBehind = 0
   for (const table of tables) {
     for (const { activity, answers, entriesBehind } of indexHealthOf(table, led)) {
       counts[activity.kind] += 1
@@ -43,9 +47,15 @@ export function countIndexes(tables: readonly OpenTable[], led: LedShards): Inde
       if (!answers && activity.kind !== 'none') refusing += 1
       entriesBehindMax = Math.max(entriesBehindMax, entriesBehind)
     }
+    documentsBehind += documentsBehindOf(table, led)
   }
   const { building, failed, catching_up: catchingUp } = counts
-  return { building, failed, catchingUp, refusing, entriesBehindMax }
+  return { building, failed, catchingUp, refusing, entriesBehindMax, documentsBehind }
+}
+
+/** On the shards that this node leads. */
+export function documentsBehindOf(table: OpenTable, led: LedShards): number {
+  return led.among(table.shards).reduce((sum, shard) => sum + shard.documentsBehind, 0)
 }
 
 /** One problem for each index of the table and each kind of activity of its shards. */

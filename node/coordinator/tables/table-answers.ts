@@ -34,6 +34,8 @@ export interface IndexStatusInfo {
   /** Empty when all is well. */
   readonly error: string
   readonly documents_set_aside: number
+  /** Documents that searches may lack, or show as they were. */
+  readonly documents_behind: number
   readonly dropped_values: DroppedValuesInfo
   /** Absent where clients write the vectors. */
   readonly enrichment?: EnrichmentInfo

@@ -8,7 +8,7 @@ import { SliceClock } from '../../../lib/sliced.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
-import { indexHealthOf } from './index-summary.ts'
+import { documentsBehindOf, indexHealthOf } from './index-summary.ts'
 
 /** Tables with samples of their own, those with the most bytes; the others are one sample together. */
 export const TABLES_SHOWN_MAX = 100
@@ -27,6 +27,8 @@ interface TableFigures {
   readonly indexBytes: number
   /** The log entries that the slowest index of any shard has not read. */
   readonly entriesBehind: number
+  /** Documents that searches of the table may lack. */
+  readonly documentsBehind: number
 }
 
 /** `tables` lists the tables to measure; `led` are the shards whose stores this node can ask. */
@@ -83,6 +85,7 @@ async function figuresOf(table: OpenTable, led: LedShards): Promise<TableFigures
     storeBytes: sum(await Promise.all(stores.map((store) => store.approximateBytes({})))),
     indexBytes: sum(indexes.map(({ bytes }) => bytes)),
     entriesBehind: Math.max(0, ...health.map(({ entriesBehind }) => entriesBehind)),
+    documentsBehind: documentsBehindOf(table, led),
   }
 }
 
@@ -123,6 +126,7 @@ function together(figures: readonly TableFigures[]): TableFigures {
     storeBytes: sum(figures.map(({ storeBytes }) => storeBytes)),
     indexBytes: sum(figures.map(({ indexBytes }) => indexBytes)),
     entriesBehind: Math.max(0, ...figures.map(({ entriesBehind }) => entriesBehind)),
+    documentsBehind: sum(figures.map(({ documentsBehind }) => documentsBehind)),
   }
 }
 
@@ -158,6 +162,11 @@ function linesOf(figures: readonly TableFigures[]): readonly string[] {
       'quarry_table_index_entries_behind',
       'Log entries that the slowest text index of the table has not read.',
       ({ entriesBehind }) => entriesBehind,
+    ),
+    ...family(
+      'quarry_table_index_documents_behind',
+      'Documents that searches of the table may lack: of each shard, those of the index that lacks most.',
+      ({ documentsBehind }) => documentsBehind,
     ),
   ]
 }

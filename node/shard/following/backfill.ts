@@ -29,6 +29,7 @@ export class Backfill {
   /** The table's greatest key when the walk began: keys behind it come by the log. */
   #last: Buffer | undefined
   #processed = 0
+  #hasBegun = false
 
   constructor({ source, clock, walkedTo, reason }: BackfillOptions) {
     this.#source = source
@@ -47,6 +48,7 @@ export class Backfill {
     backfill.#cursor = saved.cursor
     backfill.#last = saved.last
     backfill.#processed = saved.processed
+    backfill.#hasBegun = true
     return backfill
   }
 
@@ -63,6 +65,13 @@ export class Backfill {
    */
   async begin(): Promise<void> {
     this.#last = await readLastKey(this.#source)
+    this.#hasBegun = true
+  }
+
+  /** The documents that the walk may still bring to the index, if the table has at most `documentsMax`. */
+  left(documentsMax: number): number {
+    if (!this.#hasBegun) return documentsMax
+    return this.hasDocuments ? Math.max(1, documentsMax - this.#processed) : 0
   }
 
   /** False for an empty table, and before the walk has begun. */

@@ -25,11 +25,14 @@ import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { SchemaSource } from '../../index/host/index-engine.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
+import type { KvStore } from '../../storage/kv-store.ts'
 import type { IndexActivity } from './index-health.ts'
 import { Backfill } from './backfill.ts'
 import { BuildNotices, type IndexPlace } from './build-notices.ts'
 import { readChanges, readTouchedKeys } from './document-changes.ts'
 import { DocumentSender } from './document-sender.ts'
+import { untakenBy, type CountedShard } from './documents-behind.ts'
+import { extendTally } from './extend-tally.ts'
 import { FlushSchedule } from './flush-schedule.ts'
 import type { FollowerState } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'
@@ -54,7 +57,8 @@ const RETRY_MS_MAX = 30_000
 const CLOSING_STEPS_MAX = 64
 
 /** The parts of a shard that a follower reads. */
-export interface FollowedShard extends DocumentSource {
+export interface FollowedShard extends DocumentSource, CountedShard {
+  readonly store: KvStore
   readonly id: string
   /** The newest log entry that can be read from the store. */
   readonly appliedSequence: number
@@ -97,6 +101,7 @@ export class IndexFollower {
   #source: SchemaSource
   #state: FollowerState = { kind: 'opening', reason: undefined }
   #serving = Promise.withResolvers<void>()
+  readonly #opened = Promise.withResolvers<void>()
   #applied = 0
   #promised: number
   #shown = 0
@@ -147,7 +152,13 @@ export class IndexFollower {
 
   /** The log entries of the shard that the index has not applied yet. */
   get entriesBehind(): number {
-    return Math.max(0, this.#with.shard.appliedSequence - this.#applied)
+    return Math.max(0, this.#with.shard.committedSequence - this.#applied)
+  }
+
+  /** The documents that the index has not taken (DB1). */
+  get untaken(): number {
+    const { tallied } = this.#made
+    return untakenBy(this.#with.shard, { state: this.#state, applied: this.#applied, tallied })
   }
 
   get state(): FollowerState {
@@ -157,6 +168,11 @@ export class IndexFollower {
   /** Resolves when the index answers searches with all writes before its start. */
   get serving(): Promise<void> {
     return this.#serving.promise
+  }
+
+  /** Resolves when the index was opened for the first time, or failed to. */
+  get opened(): Promise<void> {
+    return this.#opened.promise
   }
 
   /** Everything committed up to this log entry is searchable, or will be when the index is built. */
@@ -247,6 +263,7 @@ export class IndexFollower {
     this.#stop.abort()
     this.#wake?.()
     await this.#running
+    this.#opened.resolve()
     this.#waiters.closeAll()
   }
 
@@ -336,6 +353,8 @@ export class IndexFollower {
       ? openIndex(options, this.#source)
       : resetIndex(options, this.#source, reason))
     if (opened.kind === 'empty') return this.#build(opened.reason)
+    const applied = opened.kind === 'partial' ? opened.saved.applied : opened.checkpoint
+    await extendTally(shard, applied, clock)
     if (opened.kind === 'partial') return this.#continue(opened.saved)
     this.#applied = opened.checkpoint
     this.#shown = Math.max(this.#shown, shard.committedSequence)
@@ -441,6 +460,7 @@ export class IndexFollower {
   #setState(state: FollowerState): void {
     const wasServing = this.#state.kind === 'serving'
     this.#state = state
+    if (state.kind !== 'opening') this.#opened.resolve()
     if (state.kind === 'serving') {
       this.#serving.resolve()
       this.#waiters.reached({ above: -1, upTo: this.#applied })

@@ -1,4 +1,5 @@
 import type { DropReport } from '../../index/host/drop-report.ts'
+import type { DocumentsBehind } from './documents-behind.ts'
 import type { EnrichmentStatus } from './shard-enrichers.ts'
 
 /** The activity of an index; `none` while it just follows the log. */
@@ -19,6 +20,8 @@ export interface IndexHealth {
   readonly isMigrating: boolean
   /** Log entries that searches do not show yet. */
   readonly entriesBehind: number
+  /** Documents that searches may lack. */
+  readonly behind: DocumentsBehind
 }
 
 /** The state of an index of a shard, told by its worker. */
@@ -37,6 +40,8 @@ export interface IndexStatus {
   readonly dropped: DropReport
   /** How the artifacts are made, told by the leader; undefined where clients write them. */
   readonly enrichment: EnrichmentStatus | undefined
+  /** Documents that searches may lack. */
+  readonly behind: DocumentsBehind
 }
 
 /** What a caller wants to know of an index. */

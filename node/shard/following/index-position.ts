@@ -9,9 +9,24 @@ export interface IndexPosition {
   readonly sequence: number
 }
 
+/** A position, and how many documents a search from there may lack that were committed by then. */
+export interface ToldPosition extends IndexPosition {
+  readonly behind: number
+}
+
+/** The limits of a search, and who hears how many committed documents its answer may lack; not called for none. */
+export interface ShardSearchLimits extends SearchLimits {
+  readonly onBehind?: ((documents: number) => void) | undefined
+}
+
 /** The limits of a question for a position, and the log entry that the index should have read by then. */
 export interface PositionLimits extends SearchLimits {
   readonly atLeast: number
+}
+
+/** As `PositionLimits`, and what is called when the index is about to be asked. */
+export interface AskLimits extends PositionLimits {
+  readonly onAsk?: (() => void) | undefined
 }
 
 /** The limits of a search that an index answers from this position on. */

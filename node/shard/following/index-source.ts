@@ -6,6 +6,7 @@ import { hasRows, ordinalOfArtifact, textsOfArtifact } from '../../embedding/art
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import { feedOf } from '../../index/kinds/index-feeds.ts'
+import type { TallyKind } from './log-tally.ts'
 import type { ChunkedIndex } from './chunked-indexes.ts'
 import { withChunkTexts, type ChunkedArtifact } from './document-chunks.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
@@ -54,6 +55,8 @@ export interface IndexSource {
   keyAt(place: Buffer): Buffer
   /** As `changeOf`, for what a walk finds at a place. */
   changeAt(place: Buffer, value: Buffer): DocumentChange
+  /** How changes of the log are counted that `concerns` finds. */
+  readonly tallied: TallyKind
   /** Whether the index may have another state of the document after this touch. */
   concerns(touch: Touch): boolean
   /** What the index has to have of the document now. */
@@ -86,6 +89,9 @@ function documentsOf(shard: DocumentSource, chunked: FindChunked): IndexSource {
     range: keyspaceRange('documents'),
     placeOf: documentKey,
     keyAt: keyOfDocumentKey,
+    get tallied() {
+      return chunked().length > 0 ? 'touched' : 'documents'
+    },
     concerns: ({ changed }) => changed !== 'artifacts' || chunked().length > 0,
     changeAt: (place, record) => changeAt(keyOfDocumentKey(place), record),
     changeOf: (key) => changeAt(key, store.get(documentKey(key))),
@@ -118,6 +124,9 @@ function artifactsOf(shard: DocumentSource, index: string): IndexSource {
     range: indexedRange('artifacts', index),
     placeOf: (key) => artifactKey(index, key),
     keyAt: (place) => parseIndexedKey(place).key,
+    get tallied() {
+      return shard.ttl === undefined ? 'artifacts' : 'touched'
+    },
     // A new document under the key has another ordinal: after a deletion, or where an expired one was. A document
     // that is only changed keeps its artifact, but with a TTL perhaps not its expiry.
     concerns: ({ changed, deleted }) =>

@@ -25,10 +25,12 @@ import type {
   QuestionOf,
 } from '../../index/kinds/index-questions.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
+import type { DocumentsBehind } from './documents-behind.ts'
 import type { IndexHealth, IndexStatus } from './index-health.ts'
 import type { IndexPlace } from './build-notices.ts'
 import { errorOf, progressOf } from './follower-state.ts'
 import type {
+  AskLimits,
   IndexPosition,
   PlacedAnswer,
   PositionLimits,
@@ -157,6 +159,11 @@ export class IndexVersions {
     return follower.state.kind === 'serving' && follower.applied >= sequence
   }
 
+  /** Whether the index shows everything up to this log entry, or will when it answers. */
+  hasTaken(sequence: number): boolean {
+    return this.#current.follower.applied >= sequence
+  }
+
   async setSchema(schema: TableSchema | undefined): Promise<void> {
     const version = indexVersionOf(schema)
     const newest = this.#next ?? this.#current
@@ -184,7 +191,7 @@ export class IndexVersions {
    */
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     asked: IndexRequest<Kind, Name>,
-    limits: PositionLimits,
+    limits: AskLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const { name, kind } = this.definition
     this.#with.events.questions += 1
@@ -197,6 +204,7 @@ export class IndexVersions {
     if (!this.hasReached(atLeast)) await this.#reached({ ...limits, atLeast }, SERVING_WAIT_MAX_MS)
     const { follower } = this.#current
     await follower.learnFields()
+    limits.onAsk?.()
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
   }
 
@@ -240,8 +248,22 @@ export class IndexVersions {
     }
   }
 
+  /** What the version that answers has not taken. */
+  get taken(): Pick<DocumentsBehind, 'waiting' | 'setAside'> {
+    const { follower } = this.#current
+    return { waiting: follower.untaken, setAside: follower.setAsideCount }
+  }
+
+  /** Resolves when it is known what the index has taken, or after a moment. */
+  async opened(): Promise<void> {
+    const over = new AbortController()
+    const enough = this.#with.clock.sleep(SERVING_WAIT_MAX_MS, over.signal).catch(() => undefined)
+    await Promise.race([this.#current.follower.opened, enough])
+    over.abort(WAIT_OVER)
+  }
+
   /** Told without asking the worker. */
-  health(): IndexHealth {
+  health(): Omit<IndexHealth, 'behind'> {
     const { follower } = this.#current
     const own = follower.activity
     const activity = own.kind === 'none' ? (this.#next?.follower.activity ?? own) : own
@@ -260,7 +282,8 @@ export class IndexVersions {
   }
 
   /** But for how its artifacts are made. */
-  async status(): Promise<Omit<IndexStatus, 'enrichment'>> {
+  async status(): Promise<Omit<IndexStatus, 'enrichment' | 'behind'>> {
+    await this.opened()
     const { follower } = this.#current
     const newest = this.#next?.follower ?? follower
     const { state } = newest

@@ -11,7 +11,7 @@ export interface ParkedDocument {
 
 /** How far the artifacts of one index are on one shard. */
 export interface EnrichmentStatus {
-  /** Documents that were found and have no artifact yet, and log entries that were not looked at. */
+  /** Documents without an artifact of their present state: found ones, and those that nobody has looked at. */
   readonly pending: number
   /** Documents that have got an artifact since the leader took over. */
   readonly enriched: number
@@ -33,10 +33,16 @@ export interface EnrichmentStatus {
 export interface IndexEnricher {
   /** The log entries above this one are still needed. */
   readonly neededAbove: number
+  /** Documents whose artifacts wait to be made: those that were found, and those that nobody has looked at. */
+  readonly waiting: number
+  /** Documents of which no artifact could be made. */
+  readonly parked: number
   /** Why artifacts cannot be made at the moment; undefined when all is well. */
   readonly error: string | undefined
   /** Documents that a walk over the table has done, while there is one. */
   readonly documentsWalked: number
+  /** The newest log entry when the last walk over the table ended; 0 before. */
+  readonly walkedThrough: number
   /** `parkedMax`: how many parked documents to list. */
   status(parkedMax: number): Promise<EnrichmentStatus>
   /** Resolves when nothing of the shard is read or written any more. */

@@ -7,7 +7,6 @@ import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings } from '../command/table-settings.ts'
-import type { IndexHealth } from './index-health.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import { feedOf } from '../../index/kinds/index-feeds.ts'
 import { indexedRange } from '../format/keyspace.ts'
@@ -114,8 +113,14 @@ export class ShardIndexes {
     over.abort(ROOM_WAIT_OVER)
   }
 
-  health(): readonly IndexHealth[] {
-    return [...this.#indexes.values()].map((index) => index.health())
+  /** The indexes whose chunks full-text indexes have, too. */
+  get chunked(): readonly ChunkedIndex[] {
+    return this.#chunked
+  }
+
+  /** Those that are open, or are being opened. */
+  get all(): Iterable<IndexVersions> {
+    return this.#indexes.values()
   }
 
   /** The index of this name. Throws NOT_FOUND if the shard has none. */

@@ -8,7 +8,7 @@ import type {
   QuestionOf,
 } from '../../index/kinds/index-questions.ts'
 import { isAnswerTo } from '../../index/kinds/index-request.ts'
-import type { IndexPosition, PlacedAnswer } from '../following/index-position.ts'
+import type { IndexPosition, PlacedAnswer, ShardSearchLimits } from '../following/index-position.ts'
 import type { AnswerStream } from './answer-stream.ts'
 import { writeSearchFrom, writeSearchHere } from './replica-calls.ts'
 import { OPERATIONS } from './shard-calls.ts'
@@ -38,7 +38,7 @@ interface WrittenQuestion<Asked> extends AskedIndex<Asked> {
 export function remoteSearch<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
   asker: ShardAsker,
   { atLeast, ...asked }: RemoteQuestion<IndexRequest<Kind, Name>>,
-  limits: SearchLimits,
+  limits: ShardSearchLimits,
 ): Promise<IndexAnswer<Kind, Name>> {
   const question =
     atLeast === undefined
@@ -47,8 +47,11 @@ export function remoteSearch<Kind extends QueryableKind, Name extends QuestionOf
           operation: OPERATIONS.searchHere,
           write: (out: WireWriter) => writeSearchHere(out, { ...asked, atLeast }),
         }
-  return answerTo({ asker, question: { ...asked, ...question }, limits }, () => undefined).then(
-    ({ answer }) => answer,
+  return answerTo({ asker, question: { ...asked, ...question }, limits }, readNumber).then(
+    ({ answer, head: behind }) => {
+      if (behind > 0) limits.onBehind?.(behind)
+      return answer
+    },
   )
 }
 
@@ -60,13 +63,13 @@ export function remoteSearchFrom<Kind extends QueryableKind, Name extends Questi
 ): Promise<PlacedAnswer<IndexAnswer<Kind, Name>>> {
   const write = (out: WireWriter): Sliced<void> => writeSearchFrom(out, { ...asked, from })
   const question = { ...asked, operation: OPERATIONS.searchFrom, write }
-  return answerTo({ asker, question, limits }, readShown).then(({ answer, head }) => ({
+  return answerTo({ asker, question, limits }, readNumber).then(({ answer, head }) => ({
     answer,
     shownThrough: head,
   }))
 }
 
-function readShown({ head }: AnswerStream): number {
+function readNumber({ head }: AnswerStream): number {
   return head.amount()
 }
 

@@ -3,7 +3,6 @@
 import { assert } from '../../../lib/assert.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { SearchLimits } from '../../index/host/index-client.ts'
 import { STOP_REASONS, stoppedError } from '../../index/host/protocol.ts'
 import type {
   IndexAnswer,
@@ -24,7 +23,11 @@ import type {
 import type { KeyRange } from '../command/key-range.ts'
 import type { TransactionId } from '../command/transaction-id.ts'
 import type { IndexStatus, IndexStatusOptions } from '../following/index-health.ts'
-import type { IndexPosition, PositionLimits } from '../following/index-position.ts'
+import type {
+  PositionLimits,
+  ShardSearchLimits,
+  ToldPosition,
+} from '../following/index-position.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
 import type {
   ArtifactsAsked,
@@ -152,7 +155,7 @@ export class RemoteShard implements Shard {
   async search<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
     index: string,
     request: IndexRequest<Kind, Name>,
-    limits: SearchLimits,
+    limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     const { signal, deadlineMs } = limits
     const isLate = (): boolean => this.#asker.clock.monotonicMs() >= deadlineMs
@@ -167,7 +170,7 @@ export class RemoteShard implements Shard {
     }
   }
 
-  indexPosition(index: string, { atLeast, ...limits }: PositionLimits): Promise<IndexPosition> {
+  indexPosition(index: string, { atLeast, ...limits }: PositionLimits): Promise<ToldPosition> {
     return this.#asker.ask(SHARD_CALLS.indexPosition, { index, atLeast }, limits)
   }
 

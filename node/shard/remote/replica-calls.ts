@@ -10,6 +10,7 @@ import { answered, readArgument, type AnsweredCall } from './answered-calls.ts'
 import { OPERATIONS, readPosition, readScan, writePosition, type CallCodec } from './shard-calls.ts'
 import {
   indexAnswerMessages,
+  NotedBehind,
   partMessagesOf,
   type CameStream,
   type StreamedCall,
@@ -114,8 +115,10 @@ async function* searchHere(came: Came): AsyncGenerator<Uint8Array> {
   const { index, asked, atLeast } = await readArgument(from, clock, readSearchHere)
   const { signal } = request
   const deadlineMs = clock.monotonicMs() + (request.remainingMs() ?? Infinity)
-  const answer = await shard.searchHere(index, asked, { signal, deadlineMs, atLeast })
-  yield begin().joined()
+  const behind = new NotedBehind()
+  const limits = { signal, deadlineMs, atLeast, onBehind: behind.note }
+  const answer = await shard.searchHere(index, asked, limits)
+  yield begin().number(behind.documents).joined()
   yield* indexAnswerMessages(answer, { clock, signal })
 }
 

@@ -3,7 +3,7 @@
 
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { IndexStatus } from '../following/index-health.ts'
-import type { IndexPosition } from '../following/index-position.ts'
+import type { IndexPosition, ToldPosition } from '../following/index-position.ts'
 import type {
   DecideCommand,
   Decision,
@@ -154,7 +154,7 @@ export interface ShardCalls {
   readonly push: CallCodec<Push, TransactionStatus>
   readonly heartbeat: CallCodec<TransactionId, undefined>
   readonly waitForRelease: CallCodec<ReleaseArgument, undefined>
-  readonly indexPosition: CallCodec<PositionArgument, IndexPosition>
+  readonly indexPosition: CallCodec<PositionArgument, ToldPosition>
   readonly indexStatus: CallCodec<StatusArgument, IndexStatus>
   readonly waitForIndexes: CallCodec<undefined, undefined>
   readonly stats: CallCodec<undefined, ShardStats>
@@ -249,8 +249,8 @@ export const SHARD_CALLS: ShardCalls = {
     isTimed: false,
     write: (out, { index, atLeast }) => void out.text(index).number(atLeast),
     read: (from) => ({ index: from.text(), atLeast: from.amount() }),
-    writeAnswer: writePosition,
-    readAnswer: readPosition,
+    writeAnswer: writeToldPosition,
+    readAnswer: readToldPosition,
   },
   indexStatus: {
     operation: OPERATIONS.indexStatus,
@@ -292,6 +292,15 @@ export function writePosition(out: WireWriter, { version, sequence }: IndexPosit
 
 export function readPosition(from: WireReader): IndexPosition {
   return { version: from.amount(), sequence: from.amount() }
+}
+
+function writeToldPosition(out: WireWriter, told: ToldPosition): void {
+  writePosition(out, told)
+  out.number(told.behind)
+}
+
+function readToldPosition(from: WireReader): ToldPosition {
+  return { ...readPosition(from), behind: from.amount() }
 }
 
 function writeFound(out: WireWriter, found: FoundRecord): void {

@@ -96,9 +96,18 @@ async function* search({
   const { index, asked } = await readArgument(from, clock, readAsked)
   const { signal } = request
   const deadlineMs = clock.monotonicMs() + (request.remainingMs() ?? Infinity)
-  const answer = await shard.search(index, asked, { signal, deadlineMs })
-  yield begin().joined()
+  const behind = new NotedBehind()
+  const answer = await shard.search(index, asked, { signal, deadlineMs, onBehind: behind.note })
+  yield begin().number(behind.documents).joined()
   yield* indexAnswerMessages(answer, { clock, signal })
+}
+
+/** Remembers for the head of an answer what it may lack. */
+export class NotedBehind {
+  documents = 0
+  readonly note = (documents: number): void => {
+    this.documents = documents
+  }
 }
 
 /** The answer of an index in messages, made in slices. */

@@ -25,10 +25,11 @@ export const INDEX_STATUS: IndexStatus = {
     rebuilding: true,
     parkedDocuments: [{ key: Buffer.from('k'), attempts: 10, error: 'no' }],
   },
+  behind: { waiting: 5, parked: 7, setAside: 1 },
 }
 
 /** Where the index of every watched shard is. */
-export const POSITION = { version: 2, sequence: 9 }
+export const POSITION = { version: 2, sequence: 9, behind: 4 }
 
 export const STATISTICS = {
   fields: new Map([['title', { docCount: 2, totalLength: NaN }]]),

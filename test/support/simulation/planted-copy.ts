@@ -34,9 +34,18 @@ export interface CopiedFolders {
  * import a file of the copy. Fails if the file does not have the text exactly once.
  */
 export function plantCopy(
+  folders: CopiedFolders,
+  defect: Defect,
+): <Module>(file: string) => Promise<Module> {
+  const root = plantFiles(folders, defect)
+  return (name) => import(pathToFileURL(path.join(root, name)).href)
+}
+
+/** As `plantCopy`; answers where the copy is. */
+export function plantFiles(
   { copied, linked }: CopiedFolders,
   { file, text, instead }: Defect,
-): <Module>(file: string) => Promise<Module> {
+): string {
   const root = mkdtempSync(path.join(COPIES, 'copy-'))
   for (const folder of [...copied, ...linked]) {
     mkdirSync(path.join(root, path.dirname(folder)), { recursive: true })
@@ -49,5 +58,5 @@ export function plantCopy(
   const parts = readFileSync(target, 'utf8').split(text)
   if (parts.length !== 2) throw new InvariantError(`${file} has not once: ${text}`)
   writeFileSync(target, parts.join(instead))
-  return (name) => import(pathToFileURL(path.join(root, name)).href)
+  return root
 }

@@ -737,8 +737,12 @@ export interface components {
             readonly total_indexed: number;
             /** @description Bytes. */
             readonly disk_usage: number;
-            /** @description Whether the documents are being indexed anew. */
+            /** @description Whether the documents are being indexed anew, until searches find all that were there. */
             readonly rebuilding: boolean;
+            /**
+             * @description How much of the table searches find. 1 only if no document is on its way: `documents_behind` is then the number
+             *     of those that are parked or set aside.
+             */
             readonly backfill_progress: number;
             /**
              * @description Documents of the table that were taken in, or got their vectors, since the node began; 0 when
@@ -752,6 +756,12 @@ export interface components {
              *     of the node names them. A new version of such a document is tried again.
              */
             readonly documents_set_aside: number;
+            /**
+             * @description Documents that searches may lack, or show as they were: written and acknowledged, but not taken by the index yet,
+             *     waiting for their vectors, parked, or set aside. 0 means that searches find everything. It is never too low; while
+             *     an index is opened or built, it may be as high as the number of documents that the table ever had.
+             */
+            readonly documents_behind: number;
             readonly dropped_values: components["schemas"]["DroppedValues"];
             readonly enrichment?: components["schemas"]["Enrichment"];
         };
@@ -761,7 +771,7 @@ export interface components {
          *     all attempts, it is also tried again when the model answers.
          */
         readonly Enrichment: {
-            /** @description Documents that were found and wait for their vector, and log entries that nobody looked at yet. */
+            /** @description Documents that wait for their vector, those that nobody has looked at yet with them. */
             readonly pending: number;
             /** @description Documents that have got their vector since their shard has its present leader. */
             readonly enriched: number;
@@ -1712,9 +1722,17 @@ export interface components {
             readonly suggestions?: readonly components["schemas"]["QuerySuggestion"][];
             /**
              * @description Parts of the query that can find nothing, such as fields that no document has; what stood in for
-             *     a model that did not answer.
+             *     a model that did not answer; indexes that lack committed documents.
              */
             readonly warnings?: readonly string[];
+            /**
+             * @description By index that was asked, how many documents the answer may lack, or show as they were: they were written before
+             *     the query began, and the index has not taken them yet, or no vector could be made of them. Never too low; a
+             *     document that was written twice may count twice. Absent if nothing is missing.
+             */
+            readonly documents_behind?: {
+                readonly [key: string]: number;
+            };
             /**
              * @description Present if a shard could not answer, so that hits may be missing. It names the reason. An index whose
              *     files are damaged or gone rebuilds itself, and `getIndex` shows how far it is.
@@ -2037,6 +2055,8 @@ export interface components {
             readonly shards: {
                 readonly [key: string]: components["schemas"]["ShardHealth"];
             };
+            /** @description Documents that searches may lack, the sum over all shards. */
+            readonly documents_behind: number;
             /**
              * @description How far the wall clock of this node is ahead of the time by which the store stamps and
              *     expires documents; negative if it is behind. A wall clock that leaps is followed by 5 % of
@@ -2052,6 +2072,8 @@ export interface components {
             readonly message: string;
             /** @description Keys held by transactions that are not resolved yet. */
             readonly pending_intents: number;
+            /** @description Documents that searches of the index that lacks most may lack. `getIndex` has those of each index. */
+            readonly documents_behind: number;
             /**
              * @description Entries of the leader's log that the slowest replica has not on disk yet. Absent in swarm mode and
              *     where the leader has not said.
@@ -2824,9 +2846,11 @@ export interface operations {
                      *           "table": "books",
                      *           "state": "serving",
                      *           "message": "",
-                     *           "pending_intents": 0
+                     *           "pending_intents": 0,
+                     *           "documents_behind": 0
                      *         }
                      *       },
+                     *       "documents_behind": 0,
                      *       "cluster": {
                      *         "mode": "cluster",
                      *         "name": "library",
@@ -3214,6 +3238,7 @@ export interface operations {
                      *           "backfill_items_processed": 0,
                      *           "error": "",
                      *           "documents_set_aside": 0,
+                     *           "documents_behind": 0,
                      *           "dropped_values": {
                      *             "bad_values": 1,
                      *             "over_limit": 0,
@@ -3235,6 +3260,7 @@ export interface operations {
                      *             "backfill_items_processed": 0,
                      *             "error": "",
                      *             "documents_set_aside": 0,
+                     *             "documents_behind": 0,
                      *             "dropped_values": {
                      *               "bad_values": 1,
                      *               "over_limit": 0,
@@ -3313,6 +3339,7 @@ export interface operations {
                      *         "backfill_items_processed": 0,
                      *         "error": "",
                      *         "documents_set_aside": 0,
+                     *         "documents_behind": 0,
                      *         "dropped_values": {
                      *           "bad_values": 1,
                      *           "over_limit": 0,
@@ -3334,6 +3361,7 @@ export interface operations {
                      *           "backfill_items_processed": 0,
                      *           "error": "",
                      *           "documents_set_aside": 0,
+                     *           "documents_behind": 0,
                      *           "dropped_values": {
                      *             "bad_values": 1,
                      *             "over_limit": 0,

@@ -60,6 +60,8 @@ export function writeIndexStatus(out: WireWriter, status: IndexStatus): void {
   out.u32(entries.length)
   for (const [name, counts] of entries) writeDrops(out.text(name.toWellFormed()), counts)
   writeEnrichment(out, status.enrichment)
+  const { waiting, parked, setAside } = status.behind
+  out.number(waiting).number(parked).number(setAside)
 }
 
 function writeEnrichment(out: WireWriter, status: EnrichmentStatus | undefined): void {
@@ -85,6 +87,7 @@ export function readIndexStatus(from: WireReader): IndexStatus {
     documentsSetAside: from.amount(),
     dropped: { ...readDrops(from), fields: readFields(from) },
     enrichment: from.boolean() ? readEnrichment(from) : undefined,
+    behind: { waiting: from.amount(), parked: from.amount(), setAside: from.amount() },
   }
 }
 

@@ -106,11 +106,12 @@ export function readStats(from: WireReader): ShardStats {
 export function writeCondition(out: WireWriter, condition: ShardCondition): void {
   out.u8(CONDITIONS.indexOf(condition.kind))
   if (condition.kind !== 'serving') out.text(condition.reason)
+  if (condition.kind !== 'failed') out.number(condition.documentsBehind)
 }
 
 export function readCondition(from: WireReader): ShardCondition {
-  const kind = CONDITIONS[from.oneOf([0, 1, 2])]
-  return kind === 'serving' || kind === undefined
-    ? { kind: 'serving' }
-    : { kind, reason: from.text() }
+  const kind = CONDITIONS[from.oneOf([0, 1, 2])] ?? 'serving'
+  if (kind === 'serving') return { kind, documentsBehind: from.amount() }
+  const reason = from.text()
+  return kind === 'failed' ? { kind, reason } : { kind, reason, documentsBehind: from.amount() }
 }

@@ -14,6 +14,7 @@ const QUIET: IndexCounts = {
   catchingUp: 0,
   refusing: 0,
   entriesBehindMax: 0,
+  documentsBehind: 0,
 }
 
 function start(isReady: boolean, metrics = new ApiMetrics(), counts = QUIET) {
@@ -53,7 +54,7 @@ describe('startHealthServer', () => {
   })
 
   it('is ready while an index is built, and reports that searches are refused', async () => {
-    const counts = { ...QUIET, building: 4, refusing: 3 }
+    const counts = { ...QUIET, building: 4, refusing: 3, documentsBehind: 7 }
     const server = await start(true, new ApiMetrics(), counts)
 
     const { status, body } = await send(server.url, { method: 'GET', path: '/readyz' })
@@ -64,6 +65,7 @@ describe('startHealthServer', () => {
       status: 'ready',
       searches: 'partly refused',
       text_indexes: { building: 4, failed: 0, catching_up: 0, refusing: 3 },
+      documents_behind: 7,
     })
   })
 

@@ -60,7 +60,9 @@ describe('SwarmCluster', () => {
             .flatMap(({ shards }) => shards)
             .map(({ id }) => [
               id,
-              id === failed?.id ? { kind: 'failed', reason: 'disk gone' } : { kind: 'serving' },
+              id === failed?.id
+                ? { kind: 'failed', reason: 'disk gone' }
+                : { kind: 'serving', documentsBehind: 0 },
             ]),
         ),
     })

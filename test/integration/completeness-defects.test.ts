@@ -1,0 +1,69 @@
+// Defects planted in the count of what indexes lack: one line of production code each, that the rounds of
+// completeness.test.ts must show.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { FalsePromise, runCompleteness } from '../support/loads/completeness-rounds.ts'
+import { plantFiles, type Defect } from '../support/simulation/planted-copy.ts'
+
+const FOLDERS = {
+  copied: ['node', 'cli', 'bin'],
+  linked: ['lib', 'door', 'openapi', 'inference', 'node_modules', 'package.json'],
+}
+const ROUNDS = 6
+/** A fault lasts for moments, so a run may miss it. */
+const RUNS_MAX = 3
+
+const DEFECTS: Readonly<Record<string, Defect>> = {
+  'a count where documents are sent, not where they are taken': {
+    file: 'shard/following/documents-behind.ts',
+    text: 'return shard.tally.behind(applied, tallied) ?? shard.documentsMax',
+    instead: 'return applied < 0 || tallied === undefined ? shard.documentsMax : 0',
+  },
+  'a count that forgets what is committed and not in the store': {
+    file: 'shard/shard-state.ts',
+    text: 'this.tally.note(sequence, tallyOfEffects(entry.effects))',
+    instead: 'if (sequence < 0) this.tally.note(sequence, tallyOfEffects(entry.effects))',
+  },
+  'a kind that is left out: vectors that the store makes': {
+    file: 'shard/following/documents-behind.ts',
+    text: 'isEnriched(index) ? unmade(shard, index.id) : NOTHING',
+    instead: 'isEnriched(index) && shard.documentsMax < 0 ? unmade(shard, index.id) : NOTHING',
+  },
+  'a progress of the walk alone': {
+    file: 'shard/following/documents-behind.ts',
+    text: 'if (waiting === 0) return built',
+    instead: 'if (waiting >= 0) return built',
+  },
+  'answers that do not tell': {
+    file: 'shard/local-shard.ts',
+    text: 'if (behind > 0) onBehind(behind)',
+    instead: 'if (behind < 0) onBehind(behind)',
+  },
+}
+
+async function runWith(defect: Defect): Promise<unknown> {
+  const root = plantFiles(FOLDERS, defect)
+  const bin = path.join(root, 'bin/quarry')
+  for (let seed = 1; seed <= RUNS_MAX; seed++) {
+    const dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-complete-'))
+    try {
+      await runCompleteness({ dataDir, seed, rounds: ROUNDS, bin })
+    } catch (error) {
+      return error
+    } finally {
+      await rm(dataDir, { recursive: true, force: true })
+    }
+  }
+  return undefined
+}
+
+describe('a false promise of completeness', () => {
+  for (const [what, defect] of Object.entries(DEFECTS)) {
+    it(`is shown by ${what}`, async () => {
+      expect(await runWith(defect)).to.be.instanceOf(FalsePromise)
+    }).timeout(0)
+  }
+})
