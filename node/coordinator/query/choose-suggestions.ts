@@ -6,7 +6,7 @@
 
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { FieldTerm, TermStatistics } from '../../index/text/matching/statistics.ts'
-import { termKey } from '../../index/text/matching/statistics.ts'
+import { termKey } from '../../index/text/encoding/term-key.ts'
 import { CLOSE_WORDS_MAX, closest, type CloseWord } from '../../index/text/suggest/close-words.ts'
 import { isDecent, type WordInField } from '../../index/text/suggest/suggest-words.ts'
 import type { QuerySuggestion, SuggestedWord } from './query-result.ts'
@@ -29,7 +29,7 @@ export function* mergeWords(
   for (const answer of answers) {
     for (const word of answer) {
       if (word.isBegun) begun.add(placeOf(word))
-      const key = `${word.field}\0${placeOf(word)}`
+      const key = termKey(word.field, placeOf(word))
       const close = mergeClose(merged.get(key)?.close ?? [], word)
       merged.set(key, { ...word, close })
     }

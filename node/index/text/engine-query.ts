@@ -8,7 +8,7 @@ export interface TermMatcher {
   readonly prefix: string
   /** An inclusive upper bound of matching terms, in addition to the prefix; undefined without one. */
   readonly upTo: string | undefined
-  /** Set if exactly the terms from `from` up to `to`, exclusive, match. The order is by code units. */
+  /** Set if exactly the terms from `from` up to `to`, exclusive, match, in the order of `compareTexts`. */
   readonly range?: { readonly from: string; readonly to: string | undefined } | undefined
   matches(term: string): boolean
   /** After a term that does not match: a prefix of it that no matching term has, if it is known. */

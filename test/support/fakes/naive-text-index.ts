@@ -144,7 +144,7 @@ export class NaiveTextIndex {
     const matching = [...all]
       .filter((term) => term.startsWith(matcher.prefix) && matcher.matches(term))
       .map((term) => ({ term, closeness: ranking.closeness(term) }))
-      .toSorted((a, b) => b.closeness - a.closeness || (a.term < b.term ? -1 : 1))
+      .toSorted((a, b) => b.closeness - a.closeness || compareUtf8(a.term, b.term))
     this.#closest.set(ranking, matching)
     return matching
   }
@@ -215,9 +215,16 @@ function compareBy(sort: readonly SortField[], a: NaiveHit, b: NaiveHit): number
     if (left === right) continue
     if (left === undefined) return 1
     if (right === undefined) return -1
-    return left < right === descending ? 1 : -1
+    const isText = typeof left === 'string'
+    const order = isText ? compareUtf8(left, String(right)) : left - Number(right)
+    return descending ? -order : order
   }
   return a.key < b.key ? -1 : 1
+}
+
+/** Texts are in the order of the bytes of their UTF-8. */
+function compareUtf8(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left), Buffer.from(right))
 }
 
 /** The least of several values for an ascending order, the greatest for a descending one. */
@@ -226,7 +233,9 @@ function sortValueOf(sort: SortField, document: IndexableDocument, score: number
   if (sort.by === 'key') return textOf(document.key)
   const field = fieldOf(document, sort.field)
   const values = field?.kind === 'number' || field?.kind === 'keyword' ? [...field.values] : []
-  const ascending = values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
+  const ascending = values.toSorted((a, b) =>
+    typeof a === 'string' ? compareUtf8(a, String(b)) : a - Number(b),
+  )
   return ascending.at(sort.descending ? -1 : 0)
 }
 

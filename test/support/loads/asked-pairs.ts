@@ -4,11 +4,13 @@ import type { Random } from '../../../lib/random.ts'
 import type { EngineQuery } from '../../../node/index/text/engine-query.ts'
 import type { IndexableDocument } from '../../../node/index/text/indexable-document.ts'
 import { countTo } from './load.ts'
+import { valueOf, wordOf } from './script-texts.ts'
 
 const KEYS = 60
-const WORDS = 12
+/** More than there are scripts, so that some words begin others. */
+const WORDS = 30
 const TOKENS_MAX = 10
-const TAGS = ['t0', 't1', 't2', 'T1', 'té', 'w1']
+const TAGS = ['t0', 'T1', 'té', wordOf(1), ...countTo(12).map((n) => valueOf(n * 5 + 4))]
 const RANKS = 20
 
 /** The schema of the documents. */
@@ -28,9 +30,9 @@ export const PAIRS_SCHEMA = {
   },
 }
 
-/** Keys begin with the first letter of one of these, or with an earlier one. */
-export const PAIRS_SPLIT_KEYS = ['g', 'n', 't']
-const PREFIXES = ['a', 'h', 'o', 'u']
+/** Keys of many scripts begin on each side of these. */
+export const PAIRS_SPLIT_KEYS = ['n', 'п', '京']
+const PREFIXES = ['a', 'o', ...countTo(40).map((n) => valueOf(n * 3 + 1))]
 
 export interface QueryPair {
   readonly asked: object
@@ -58,7 +60,7 @@ export class PairGenerator {
 
   key(): string {
     const n = this.below(KEYS)
-    return `${PREFIXES[n % PREFIXES.length]}/${n}${n % 3 === 0 ? 'é' : ''}`
+    return `${PREFIXES[n % PREFIXES.length] ?? ''}${n}`
   }
 
   document(): DocumentPair {
@@ -198,7 +200,7 @@ export class PairGenerator {
   }
 
   #word(): string {
-    return `w${Math.floor(WORDS * this.#random() ** 2)}`
+    return wordOf(Math.floor(WORDS * this.#random() ** 2))
   }
 
   #pick(items: readonly string[]): string {

@@ -2,7 +2,7 @@
 // lost, and no account is ever overdrawn.
 
 import { expect } from 'chai'
-import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
+import { countTo, FOUR_SHARDS, pick, scatteredKey } from './load.ts'
 import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { Looked, StoreClient } from '../servers/store-client.ts'
 
@@ -16,9 +16,7 @@ export class BankLoad implements Load {
   readonly tables: readonly IndexedTable[] = [{ table: TABLE, field: 'balance' }]
   readonly clients: readonly ClientStep[]
   readonly #context: LoadContext
-  readonly #accounts = countTo(ACCOUNTS).map(
-    (index) => `${SHARD_PREFIXES[index % SHARD_PREFIXES.length]}/${index}`,
-  )
+  readonly #accounts = countTo(ACCOUNTS).map((index) => scatteredKey(index))
 
   constructor(context: LoadContext) {
     this.#context = context

@@ -2,7 +2,7 @@
 // changed schema.
 
 import { expectIndexAgrees } from '../models/index-agreement.ts'
-import { countTo, FOUR_SHARDS, SHARD_PREFIXES } from './load.ts'
+import { countTo, FOUR_SHARDS, scatteredKey } from './load.ts'
 import type { KillableStore } from '../places/store-under-test.ts'
 import { StoreClient } from '../servers/store-client.ts'
 
@@ -89,5 +89,5 @@ function wordOf(value: unknown): unknown {
 }
 
 function keyOf(n: number): string {
-  return `${SHARD_PREFIXES[n % SHARD_PREFIXES.length]}/${n}`
+  return scatteredKey(n)
 }

@@ -1,3 +1,4 @@
+import { valueOf } from './script-texts.ts'
 import type { Tally, VersionLedger } from './history.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { StoreClient } from '../servers/store-client.ts'
@@ -50,6 +51,11 @@ export function vectorOf(number: number): readonly [number, number] {
 
 /** First characters of keys, one on each shard of a table made with `FOUR_SHARDS`. */
 export const SHARD_PREFIXES = ['a', 'h', 'o', 'u'] as const
+/** A key of the shard whose turn it is, in one of many scripts. It has one slash. */
+export function scatteredKey(index: number, kind = ''): string {
+  return `${SHARD_PREFIXES[index % SHARD_PREFIXES.length] ?? ''}/${kind}${valueOf(index)}`
+}
+
 export const FOUR_SHARDS = { split_keys: ['g', 'n', 't'] }
 
 export function pick<Item>(random: Random, items: readonly Item[]): Item {

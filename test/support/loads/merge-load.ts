@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { StepHistory } from './history.ts'
 import { countTo, FOUR_SHARDS, SHARD_PREFIXES } from './load.ts'
 import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
+import { compareUtf8, valueOf } from './script-texts.ts'
 import type { StoreClient } from '../servers/store-client.ts'
 
 const TABLE = 'merged'
@@ -51,6 +52,8 @@ export class MergeLoad implements Load {
 /** Ascending. Two keys of three, another choice in each generation, and the last one. */
 function keysOf(generation: number): readonly string[] {
   const numbers = countTo(KEYS_PER_SHARD).filter((index) => (index + generation) % 3 !== 0)
-  const keys = SHARD_PREFIXES.flatMap((prefix) => numbers.map((index) => `${prefix}/${index}`))
-  return [...keys, LAST_KEY]
+  const keys = SHARD_PREFIXES.flatMap((prefix) => {
+    return numbers.map((index) => `${prefix}/${valueOf(index)}`)
+  })
+  return [...keys.toSorted(compareUtf8), LAST_KEY]
 }

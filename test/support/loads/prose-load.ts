@@ -3,8 +3,9 @@
 
 import { expect } from 'chai'
 import { StepHistory } from './history.ts'
-import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
+import { countTo, FOUR_SHARDS, pick, scatteredKey } from './load.ts'
 import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
+import { wordOf as scriptWordOf } from './script-texts.ts'
 import type { StoreClient } from '../servers/store-client.ts'
 
 const TABLE = 'prose'
@@ -129,11 +130,11 @@ async function expectStatus(
 }
 
 function keyOf(kind: 's' | 'w', index: number): string {
-  return `${SHARD_PREFIXES[index % SHARD_PREFIXES.length]}/${kind}${index}`
+  return scatteredKey(index, kind)
 }
 
 function wordOf(value: unknown): string {
-  return `step${String(value)}`
+  return scriptWordOf(Number(value))
 }
 
 function documentOf(n: number): unknown {

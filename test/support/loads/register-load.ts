@@ -1,7 +1,7 @@
 // Single-document writes: each register has one writer whose numbers increase, and many readers.
 
 import { StepHistory } from './history.ts'
-import { countTo, FOUR_SHARDS, pick, SHARD_PREFIXES } from './load.ts'
+import { countTo, FOUR_SHARDS, pick, scatteredKey } from './load.ts'
 import type { ClientStep, IndexedTable, Load, LoadContext } from './load.ts'
 import type { StoreClient } from '../servers/store-client.ts'
 
@@ -20,7 +20,7 @@ export class RegisterLoad implements Load {
   constructor(context: LoadContext) {
     this.#context = context
     this.#registers = countTo(CLIENTS * REGISTERS_PER_CLIENT).map(
-      (index) => new StepHistory(`${pick(context.random, SHARD_PREFIXES)}/${index}`, DELETE_EVERY),
+      (index) => new StepHistory(scatteredKey(index), DELETE_EVERY),
     )
     this.clients = countTo(CLIENTS).map((client) => {
       const own = this.#registers.filter((_, index) => index % CLIENTS === client)

@@ -8,6 +8,7 @@ import { findSetViolations, type SetAnswer, type SetCall } from '../checkers/set
 import type { StoreClient } from '../servers/store-client.ts'
 import { Tally } from './history.ts'
 import { countTo } from './load.ts'
+import { wordOf } from './script-texts.ts'
 
 const HALVES = ['a', 't'] as const
 const LOOKUP_RATIO = 0.2
@@ -91,7 +92,7 @@ export class SearchedSet {
 
   async #add(name: string): Promise<void> {
     const { client, table, random, padding = 0 } = this.#with
-    const element = `e${this.#begun++}`
+    const element = wordOf(this.#begun++)
     const isSearchable = random() < SEARCHABLE_RATIO
     const document = { text: `sea ${element}`, padding: 'x'.repeat(padding) }
     const inserts = Object.fromEntries(HALVES.map((half) => [`${half}/${element}`, document]))

@@ -1,10 +1,18 @@
 // Random documents and queries for a text index, in the engine's own terms.
 
 import type { Random } from '../../../lib/random.ts'
-import type { EngineQuery } from '../../../node/index/text/engine-query.ts'
+import type { EngineQuery, TermMatcher } from '../../../node/index/text/engine-query.ts'
 import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
 import type { IndexableDocument } from '../../../node/index/text/indexable-document.ts'
-import { fuzzyMatcher, fuzzyRanking } from '../../../node/index/text/mapping/term-matchers.ts'
+import {
+  fuzzyMatcher,
+  fuzzyRanking,
+  prefixMatcher,
+  termRangeMatcher,
+} from '../../../node/index/text/mapping/term-matchers.ts'
+
+import { countTo } from './load.ts'
+import { valueOf, wordOf } from './script-texts.ts'
 
 /** Documents expire in the hundred milliseconds around this moment. */
 export const NOW_MS = 1000
@@ -20,7 +28,8 @@ export interface TextSizes {
   readonly hasThemes?: boolean
 }
 
-const TAGS = ['t0', 't1', 't2', 't3', 't4', 'T1', 'té', '', 'w1', 'w12']
+/** Values of many scripts, and some that are words of texts. */
+const TAGS = ['t0', 'T1', '', wordOf(0), wordOf(12), ...countTo(24).map((n) => valueOf(n * 7 + 1))]
 
 export class TextGenerator {
   readonly random: Random
@@ -45,11 +54,13 @@ export class TextGenerator {
   }
 
   word(): string {
-    return `w${Math.floor(this.sizes.words * this.random() ** 2)}`
+    return wordOf(Math.floor(this.sizes.words * this.random() ** 2))
   }
 
+  /** Keys of one range begin alike, so that their texts may have a theme. */
   key(): Uint8Array {
-    return Buffer.from(`k${this.below(this.sizes.keys)}${this.below(3) === 0 ? 'é' : ''}`, 'utf8')
+    const number = this.below(this.sizes.keys)
+    return Buffer.from(`k${number}${this.below(3) > 0 ? valueOf(number % 50) : ''}`, 'utf8')
   }
 
   document(): IndexableDocument {
@@ -148,6 +159,7 @@ export class TextGenerator {
     const queries: readonly EngineQuery[] = [
       { kind: 'keys', keys: [this.key(), this.key()], boost },
       { kind: 'key-prefix', prefix: Buffer.from(`k${this.below(10)}`), boost },
+      { kind: 'key-prefix', prefix: this.key().subarray(0, 1 + this.below(6)), boost },
       { kind: 'all', boost },
       { kind: 'none' },
     ]
@@ -171,14 +183,36 @@ export class TextGenerator {
       const matcher = fuzzyMatcher(word, options)
       return { kind: 'expand', field: 'body', matcher, boost, ranking }
     }
-    const last = String(this.below(10))
-    const matches = (term: string): boolean => term.endsWith(last) !== (last === '0')
-    const prefix = this.below(2) === 0 ? 'w' : `w${this.below(3)}`
-    const matcher = { prefix, upTo: undefined, matches }
-    const field = this.below(8) === 0 ? 'tag' : 'body'
+    const field = this.below(3) === 0 ? 'tag' : 'body'
+    if (this.below(3) === 0) return { kind: 'expand', field, matcher: this.#termRange(), boost }
+    const last = this.below(10)
+    const matches = (term: string): boolean => (term.codePointAt(term.length - 1) ?? 0) % 3 !== last
+    const [first = ''] = Array.from(this.below(2) === 0 ? this.word() : this.pick(TAGS))
+    const prefix = this.below(4) === 0 ? '' : first
+    const matcher =
+      this.below(4) === 0 ? prefixMatcher(first) : { prefix, upTo: undefined, matches }
     if (this.below(3) === 0) return { kind: 'expand', field, matcher, boost }
-    const ranking = { name: `${prefix} ${last} ${termsMax}`, termsMax, closeness: anyCloseness }
+    const ranking = {
+      name: `${first} ${prefix} ${last} ${termsMax} ${this.random()}`,
+      termsMax,
+      closeness: anyCloseness,
+    }
     return { kind: 'expand', field, matcher, boost, ranking }
+  }
+
+  /** Between two words or values of any scripts. */
+  #termRange(): TermMatcher {
+    const [one, other] = [this.pick(TAGS), this.below(2) === 0 ? this.word() : this.pick(TAGS)]
+    const [min, max] = [one, other].toSorted((a, b) =>
+      Buffer.compare(Buffer.from(a), Buffer.from(b)),
+    )
+    const ends = { inclusiveMin: this.below(2) === 0, inclusiveMax: this.below(2) === 0 }
+    const open = this.below(4)
+    return termRangeMatcher({
+      min: open === 0 ? undefined : min,
+      max: open === 1 ? undefined : max,
+      ...ends,
+    })
   }
 
   #phrase(boost: number): EngineQuery {
@@ -202,11 +236,11 @@ export class TextGenerator {
 
 /** A closeness that several terms share, as often happens. */
 function anyCloseness(term: string): number {
-  return 1 / (1 + (term.charCodeAt(term.length - 2) % 4))
+  return 1 / (1 + ((term.codePointAt(0) ?? 0) % 4))
 }
 
 /** One range of keys in six has one; a range is some dozens of keys that follow each other. */
 function themeOf(key: Uint8Array): string | undefined {
   const range = (key[1] ?? 0) * 10 + (key[2] ?? 0)
-  return range % 6 === 0 ? `w${range % 4}` : undefined
+  return range % 6 === 0 ? wordOf(range % 4) : undefined
 }

@@ -1,6 +1,8 @@
 // Few names, so that operations meet each other, and every one of them a trap for somebody.
 
 import * as fc from 'fast-check'
+import { countTo } from '../loads/load.ts'
+import { valueOf } from '../loads/script-texts.ts'
 import { numberOf } from './store-model.ts'
 import type { Doc, Filter, Operation, Transform, Value, Writes } from './store-model.ts'
 
@@ -20,8 +22,11 @@ export const KEYS = [
   ' ',
 ] as const
 
+/** Few, so that operations meet, and of many scripts. */
+const SCRIPT_TEXTS = countTo(30).map((n) => valueOf(n * 3))
+
 export const table = fc.constantFrom(...TABLES)
-export const key = fc.constantFrom(...KEYS)
+export const key = fc.constantFrom(...KEYS, ...SCRIPT_TEXTS.slice(0, 16))
 /** Small ones, and those that a double would round. */
 const whole = fc.oneof(
   fc.integer({ min: -9, max: 9 }).map(BigInt),
@@ -29,7 +34,7 @@ const whole = fc.oneof(
   fc.bigInt(-(2n ** 70n), 2n ** 70n),
 )
 const integer = whole.map(numberOf)
-const text = fc.constantFrom('', 'north', 'norse', 'ünï', 'a\u0000"\\\u2028')
+const text = fc.constantFrom('', 'north', 'norse', 'ünï', 'a\u0000"\\\u2028', ...SCRIPT_TEXTS)
 const scalar: fc.Arbitrary<Value> = fc.oneof(integer, text, fc.boolean(), fc.constant(null))
 const list = fc.array(fc.oneof(scalar, fc.array(scalar, { maxLength: 2 })), { maxLength: 3 })
 const deep = members(
@@ -86,8 +91,8 @@ export const fields = fc.array(
 )
 
 const plainFilter: fc.Arbitrary<Filter> = fc.oneof(
-  fc.record({ term: fc.constantFrom('north', 'ünï'), field: fc.constant('s') }),
-  fc.record({ prefix: fc.constant('nor'), field: fc.constant('s') }),
+  fc.record({ term: fc.constantFrom('north', 'ünï', ...SCRIPT_TEXTS), field: fc.constant('s') }),
+  fc.record({ prefix: fc.constantFrom('nor', ...SCRIPT_TEXTS), field: fc.constant('s') }),
   fc.tuple(whole, whole).map(([a, b]) => ({
     min: numberOf(a < b ? a : b),
     max: numberOf(a < b ? b : a),

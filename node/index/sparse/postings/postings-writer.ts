@@ -4,6 +4,7 @@
 //                     └─► table of the term ─► out       entries of 128 terms ─► out ─► directory, at the end
 
 import { crc32 } from 'node:zlib'
+import { assert } from '../../../../lib/assert.ts'
 import type { Paced } from '../../../../lib/sliced.ts'
 import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../../text/encoding/bit-packing.ts'
 import type { PostingsSum } from '../../vector/engine/manifest.ts'
@@ -52,6 +53,7 @@ export class PostingsWriter {
   #termStart = 0
   #termBytes = 0
   #lastRow = -1
+  #lastTerm = -1
   #count = 0
   #entryCount = 0
   #firstTerm = 0
@@ -123,6 +125,7 @@ export class PostingsWriter {
 
   #endBlock(): void {
     const count = this.#inBlock
+    this.#assertAscending()
     const size = count === BLOCK_LENGTH ? this.#packRows() : this.#copyRows()
     const weightsAt = this.#chunkBytes + size
     const weights = new Uint8Array(this.#weights.buffer, 0, count * WEIGHT_BYTES)
@@ -133,6 +136,16 @@ export class PostingsWriter {
     const max = this.#weights.subarray(0, count).reduce((most, one) => Math.max(most, one), 0)
     this.#blocks.push({ lastRow: this.#lastRow, max, end: this.#termBytes })
     this.#inBlock = 0
+  }
+
+  /** Cursors halve the rows of a block, and the blocks of a term. */
+  #assertAscending(): void {
+    let last = this.#lastRow
+    for (let i = 0; i < this.#inBlock; i += 1) {
+      const row = this.#rows[i] ?? 0
+      assert(row > last, 'the rows of a term ascend')
+      last = row
+    }
   }
 
   #packRows(): number {
@@ -170,6 +183,8 @@ export class PostingsWriter {
   #addEntry(term: number, sum: number): void {
     const at = this.#entryCount * ENTRY_BYTES
     const max = this.#blocks.reduce((most, block) => Math.max(most, block.max), 0)
+    assert(term > this.#lastTerm, 'the terms of a segment ascend')
+    this.#lastTerm = term
     if (this.#entryCount === 0) this.#firstTerm = term
     this.#entries.setUint32(at, term, true)
     this.#entries.setUint32(at + 4, this.#count, true)

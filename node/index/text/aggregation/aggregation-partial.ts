@@ -2,6 +2,8 @@
 // become the result (aggregation-result.ts). They are plain data, because they travel between
 // threads.
 
+import { compareTexts } from '../encoding/compare-texts.ts'
+
 export type AggregationPartials = ReadonlyMap<string, AggregationPartial>
 
 export type AggregationPartial = NumbersPartial | DistinctPartial | SketchPartial | BucketsPartial
@@ -60,6 +62,7 @@ export type BucketKey = string | number
 
 export function compareBucketKeys(a: BucketKey, b: BucketKey): number {
   if (a === b) return 0
+  if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b)
   if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1
   return a < b ? -1 : 1
 }

@@ -3,6 +3,7 @@
 import { isServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Query } from '../../../query/query-tree.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
 import type { Poll } from '../poll.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
@@ -49,7 +50,7 @@ export class WantedInField {
 
 function* matches(matcher: TermMatcher, term: string, poll: Poll): Sliced<boolean> {
   const { prefix, upTo } = matcher
-  const isNear = term.startsWith(prefix) && (upTo === undefined || term <= upTo)
+  const isNear = term.startsWith(prefix) && (upTo === undefined || compareTexts(term, upTo) <= 0)
   const before = matcher.spent?.() ?? 0
   const test = isNear ? matcher.matchesSliced?.(term) : undefined
   const found = test === undefined ? isNear && matcher.matches(term) : yield* test

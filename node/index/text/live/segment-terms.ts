@@ -6,6 +6,7 @@ import type { PostingsSource } from '../postings/postings-source.ts'
 import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../encoding/small-float.ts'
 import { hasBit, type Bitset } from '../encoding/bitset.ts'
+import { termKey } from '../encoding/term-key.ts'
 import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
 
 const RECENT_TERMS_MAX = 16
@@ -105,7 +106,7 @@ export class SegmentTerms {
   }
 
   #sharedTerm(segment: Segment, field: SegmentField, text: string): CachedTerm {
-    const key = `${this.number}\0${field.name}\0${text}`
+    const key = `${this.number}:${termKey(field.name, text)}`
     const known = this.#cache.get(key)
     if (known !== undefined) return known
     // A segment that grows must be asked each time; only its count of deleted is kept.

@@ -3,9 +3,10 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import { compareDecimals } from '../../../document/decimal.ts'
 import { dateBoundsMs, parseDateMs } from '../../../schema/rfc3339.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
 import { decimalRange, nextDouble } from './exact-numbers.ts'
 import { refusal } from './query-context.ts'
-import { compareTerms, termRangeMatcher } from './term-matchers.ts'
+import { termRangeMatcher } from './term-matchers.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 import type { IndexedField } from './field-registry.ts'
@@ -78,7 +79,7 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
 
 function termRange({ field, name, bounds, boost }: RangeRequest<string>): EngineQuery {
   const { min, max } = bounds
-  if (min !== undefined && max !== undefined && compareTerms(min, max) > 0) {
+  if (min !== undefined && max !== undefined && compareTexts(min, max) > 0) {
     refuse(name, `has a reversed range: "${min}" comes after "${max}"`)
   }
   return {

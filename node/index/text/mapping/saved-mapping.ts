@@ -14,8 +14,11 @@ import { replaceDurably } from '../../files/durable-file.ts'
 import { checksum } from '../encoding/byte-buffer.ts'
 
 export const MAPPING_FILE = 'mapping'
-/** Goes up when the file changes, and also when the analysis makes other terms of a text. */
-const FORMAT_VERSION = 5
+/**
+ * Goes up when the file changes, and also when the analysis makes other terms of a text, or segments have
+ * another order.
+ */
+const FORMAT_VERSION = 6
 
 /** The mapping of an index's documents, as its file has it. */
 export interface SavedMapping {

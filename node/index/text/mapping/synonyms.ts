@@ -97,5 +97,5 @@ function wordingOf(tokens: readonly IndexableToken[]): Wording {
 }
 
 function keyOf(wording: Wording): string {
-  return wording.map(({ term, position }) => `${position}\0${term}`).join('\0')
+  return JSON.stringify(wording.map(({ term, position }) => [position, term]))
 }

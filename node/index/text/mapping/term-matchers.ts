@@ -10,6 +10,7 @@ import {
   parseWildcard,
   prefixOfWildcard,
 } from '../../../query/wildcard.ts'
+import { compareTexts, endOfPrefix } from '../encoding/compare-texts.ts'
 import { RANKED_TERMS_MAX, type TermMatcher, type TermRanking } from '../engine-query.ts'
 import type { QueryBounds } from '../../../query/query-tree.ts'
 
@@ -23,7 +24,7 @@ export function prefixMatcher(prefix: string): TermMatcher {
   return {
     prefix,
     upTo: undefined,
-    range: prefixRange(prefix),
+    range: { from: prefix, to: endOfPrefix(prefix) },
     matches: (term) => term.startsWith(prefix),
   }
 }
@@ -102,13 +103,12 @@ export function regexpMatcher(pattern: string): TermMatcher {
 export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   const { min, max, inclusiveMin, inclusiveMax } = bounds
   return {
-    range: codeUnitRange(bounds),
+    range: rangeOf(bounds),
     prefix: min === undefined || max === undefined ? '' : commonPrefix(min, max),
-    // Surrogates sort before U+E000 as code units, and after U+FFFF as characters.
-    upTo: max !== undefined && /[\ud800-\udfff]/.test(max) ? undefined : max,
+    upTo: max,
     matches: (term) => {
-      const toMin = min === undefined ? 1 : compareTerms(term, min)
-      const toMax = max === undefined ? -1 : compareTerms(term, max)
+      const toMin = min === undefined ? 1 : compareTexts(term, min)
+      const toMax = max === undefined ? -1 : compareTexts(term, max)
       return (
         (toMin > 0 || (toMin === 0 && inclusiveMin)) && (toMax < 0 || (toMax === 0 && inclusiveMax))
       )
@@ -116,33 +116,10 @@ export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   }
 }
 
-/** Undefined if the order of code units differs from the order of code points. */
-function codeUnitRange({ min, max, inclusiveMin, inclusiveMax }: QueryBounds<string>) {
-  const isSame = [min ?? '', max ?? ''].every(
-    (bound) => !/[\ud800-\udfff\ue000-\uffff]/.test(bound),
-  )
-  if (!isSame) return undefined
+function rangeOf({ min, max, inclusiveMin, inclusiveMax }: QueryBounds<string>) {
   // No text sorts between a text and the same text with U+0000 appended.
   const from = min === undefined ? '' : min + (inclusiveMin ? '' : '\0')
   return { from, to: max === undefined ? undefined : max + (inclusiveMax ? '\0' : '') }
-}
-
-/** Undefined if no text sorts right after all texts with the prefix. */
-function prefixRange(prefix: string) {
-  if (prefix === '') return { from: '', to: undefined }
-  const unit = prefix.charCodeAt(prefix.length - 1)
-  if (unit === 0xffff) return undefined
-  return { from: prefix, to: prefix.slice(0, -1) + String.fromCharCode(unit + 1) }
-}
-
-/** Orders terms by code points, which is the order of their UTF-8 bytes. */
-export function compareTerms(left: string, right: string): number {
-  const length = Math.min(left.length, right.length)
-  for (let at = 0; at < length; at += 1) {
-    if (left.charCodeAt(at) === right.charCodeAt(at)) continue
-    return rankOf(left.charCodeAt(at)) - rankOf(right.charCodeAt(at))
-  }
-  return left.length - right.length
 }
 
 /**
@@ -166,11 +143,6 @@ export function networkMatcher(cidr: string): TermMatcher | undefined {
 function octetPrefix(address: string, bits: number): string {
   const octets = address.split('.').slice(0, Math.floor(bits / 8))
   return octets.map((octet, index) => (index === 3 ? octet : `${octet}.`)).join('')
-}
-
-/** Surrogates stand for code points above every other unit. */
-function rankOf(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
 function commonPrefix(left: string, right: string): string {

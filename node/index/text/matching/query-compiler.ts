@@ -142,7 +142,7 @@ export class QueryCompiler {
     const known = new Map<string, PhraseCursor>()
     for (const { offset, terms } of query.positions) {
       // Words that come again are walked once: their positions may be many.
-      const name = terms.join('\0')
+      const name = JSON.stringify(terms)
       const position = known.get(name) ?? this.#phraseCursor(query.field, terms)
       if (position === undefined) return new EmptyScorer()
       known.set(name, position)

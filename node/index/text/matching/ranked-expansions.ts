@@ -12,6 +12,7 @@ import { RANKED_TERMS_MAX, type EngineQuery, type TermRanking } from '../engine-
 import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
+import { termKey } from '../encoding/term-key.ts'
 import type { EngineQueryOf } from './set-query.ts'
 import { TermWalk } from './term-walk.ts'
 
@@ -36,11 +37,7 @@ interface RankedExpansion extends EngineQueryOf<'expand'> {
 }
 
 function expansionKey({ field, ranking }: RankedExpansion): string {
-  return `${field}\0${ranking.name}`
-}
-
-export function fieldOfExpansion(key: string): string {
-  return key.slice(0, key.indexOf('\0'))
+  return termKey(field, ranking.name)
 }
 
 /** Merges the expansions of several shards. Too many terms in one shard are too many in all. */

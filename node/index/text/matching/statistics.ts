@@ -1,16 +1,12 @@
 import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
+import { fieldOfTermKey, termKey } from '../encoding/term-key.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { FieldStatistics } from '../segment/segment.ts'
 import { idfOf, K1, lengthTable } from './bm25.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
-import {
-  fieldOfExpansion,
-  gatherExpansions,
-  rankExpansions,
-  type Expansions,
-} from './ranked-expansions.ts'
+import { gatherExpansions, rankExpansions, type Expansions } from './ranked-expansions.ts'
 import type { EngineQueryOf } from './set-query.ts'
 import type { TermWeight } from './term-scorer.ts'
 
@@ -32,11 +28,6 @@ export interface TermStatistics {
   readonly expansions: Expansions
 }
 
-/** The key of a term in `docFreqs`. */
-export function termKey(field: string, term: string): string {
-  return `${field}\0${term}`
-}
-
 /** The cost of looking up a term in a segment. */
 const LOOKUP_COST = 256
 
@@ -50,7 +41,7 @@ export function* gatherQueryStatistics(
   const terms = scoringTerms(rankExpansions(query, expansions))
   const fields = new Map<string, FieldStatistics>()
   for (const [key, closest] of expansions) {
-    const field = fieldOfExpansion(key)
+    const field = fieldOfTermKey(key)
     // An index without any of the terms counts, too, because its documents do.
     fields.set(field, sumOfField(segments, field))
     // One term more than may score is among them, because another shard may lack some.

@@ -1,4 +1,5 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
+import { compareTexts, endOfPrefix } from '../encoding/compare-texts.ts'
 import type { TermMatcher } from '../engine-query.ts'
 import type { Poll } from '../poll.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
@@ -51,7 +52,7 @@ export class TermWalk {
     if (step.done === true) return 'end'
     const entry = step.value
     if (!entry.text.startsWith(prefix)) return 'end'
-    if (upTo !== undefined && entry.text > upTo) return 'end'
+    if (upTo !== undefined && compareTexts(entry.text, upTo) > 0) return 'end'
     this.#poll.spend(TERM_COST)
     if (this.#isPassed(entry.text) || entry.docFreq === 0) return undefined
     const isShort = entry.text.length <= SHORT_LENGTH
@@ -74,7 +75,7 @@ export class TermWalk {
    */
   #isPassed(text: string): boolean {
     if (this.#resumeAt === undefined) return false
-    if (text >= this.#resumeAt) {
+    if (compareTexts(text, this.#resumeAt) >= 0) {
       this.#resumeAt = undefined
       this.#passed = 0
       return false
@@ -102,10 +103,4 @@ export class TermWalk {
     this.#poll.spend(spent - this.#spent)
     this.#spent = spent
   }
-}
-
-/** The first text behind all texts with the prefix; undefined if none can be behind. */
-function endOfPrefix(prefix: string): string | undefined {
-  const unit = prefix.charCodeAt(prefix.length - 1)
-  return unit === 0xffff ? undefined : prefix.slice(0, -1) + String.fromCharCode(unit + 1)
 }

@@ -1,5 +1,6 @@
 // The postings of one term as bytes. Format: docs/formats/text-segment.md, "Postings".
 
+import { assert } from '../../../../lib/assert.ts'
 import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../encoding/bit-packing.ts'
 import { ByteBuffer } from '../encoding/byte-buffer.ts'
 
@@ -140,6 +141,7 @@ export class PostingsWriter {
     let last = this.#lastDoc
     for (let i = 0; i < this.#count; i += 1) {
       const doc = this.#docs[i] ?? 0
+      assert(doc > last, 'the documents of a term ascend')
       this.#deltas[i] = doc - last - 1
       last = doc
     }

@@ -1,9 +1,11 @@
 // Sorted texts in front-coded blocks of 32, with the first text of each block in memory.
-// Terms are UTF-8; keys are bytes, held as strings of one code unit a byte ("latin1"), so that
-// one order, that of code units, serves both. Format: docs/formats/text-segment.md, "Dictionaries".
+// Terms are UTF-8; keys are bytes, held as strings of one code unit a byte ("latin1"). The bytes of both
+// ascend, which is the order of `compareTexts`: lookups halve the blocks by it. Format: docs/formats/text-segment.md, "Dictionaries".
 
+import { assert } from '../../../../lib/assert.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import { ByteBuffer, ByteBufferReader } from '../encoding/byte-buffer.ts'
+import { compareTexts } from '../encoding/compare-texts.ts'
 import type { SegmentInput, SegmentOutput } from '../encoding/segment-file.ts'
 
 const BLOCK_TEXTS = 32
@@ -29,8 +31,8 @@ export interface DictionaryEntry {
 }
 
 /**
- * Writes one dictionary. The caller adds texts in ascending order, then takes the bytes; the
- * writer does not check the order.
+ * Writes one dictionary. The caller adds texts in ascending order, each once, then takes the bytes. The
+ * writer checks the order by the bytes that it writes, because lookups in another order miss silently.
  */
 export class DictionaryWriter {
   readonly #encoding: DictionaryEncoding
@@ -44,11 +46,15 @@ export class DictionaryWriter {
     this.#encoding = encoding
   }
 
-  /** Adds a text; texts ascend. `postings` is absent for keys. */
+  /** `postings` is absent for keys. */
   add(text: string, postings?: { docFreq: number; offset: number; length: number }): void {
     const bytes = Buffer.from(text, this.#encoding)
     const isFirst = this.#count % BLOCK_TEXTS === 0
-    const shared = isFirst ? 0 : sharedBytes(this.#last, bytes)
+    const common = sharedBytes(this.#last, bytes)
+    // A byte that is not there is less than any other.
+    const ascends = (this.#last[common] ?? -1) < (bytes[common] ?? -1)
+    assert(ascends || this.#count === 0, 'the texts of a dictionary ascend')
+    const shared = isFirst ? 0 : common
     if (isFirst) this.#beginBlock(bytes, postings?.offset ?? 0)
     this.#blocks.writeVarint(shared)
     this.#blocks.writeVarint(bytes.length - shared)
@@ -160,7 +166,7 @@ export class DictionaryReader {
     const block = this.#blockOf(text)
     if (block < 0) return 0
     const entries = this.#blockEntries(block)
-    const found = entries.findIndex((entry) => entry.text >= text)
+    const found = entries.findIndex((entry) => compareTexts(entry.text, text) >= 0)
     return block * BLOCK_TEXTS + (found < 0 ? entries.length : found)
   }
 
@@ -174,7 +180,9 @@ export class DictionaryReader {
   /** The entries in order, from the first text at or above `from`. */
   *entriesFrom(from: string): Generator<DictionaryEntry, void> {
     for (let block = Math.max(this.#blockOf(from), 0); block < this.#firsts.length; block += 1) {
-      for (const entry of this.#blockEntries(block)) if (entry.text >= from) yield entry
+      for (const entry of this.#blockEntries(block)) {
+        if (compareTexts(entry.text, from) >= 0) yield entry
+      }
     }
   }
 
@@ -184,7 +192,7 @@ export class DictionaryReader {
     let high = this.#firsts.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#firsts[middle] ?? '') <= text) low = middle + 1
+      if (compareTexts(this.#firsts[middle] ?? '', text) <= 0) low = middle + 1
       else high = middle
     }
     return low - 1

@@ -15,7 +15,7 @@ export interface FieldStatistics {
 
 /**
  * One field of one segment. Contract:
- * - Text and keyword fields have terms; `entriesFrom` walks them in the order of code units,
+ * - Text and keyword fields have terms; `entriesFrom` walks them in the order of `compareTexts`,
  *   including terms without a document (`docFreq` 0).
  * - Keyword, number and point fields have a column; text fields have norms.
  * - An entry is valid for its own segment, while the segment does not grow.

@@ -1,3 +1,5 @@
+import { compareTexts } from '../encoding/compare-texts.ts'
+
 /**
  * Walks through several sorted lists together. Each step has the items with the least text, and for
  * each item the number of its list. A list may hold a text several times.
@@ -34,7 +36,8 @@ export class TextMerge<Item extends { readonly text: string }> {
   #least(): string | undefined {
     let least: string | undefined
     for (const head of this.#heads) {
-      if (head !== undefined && (least === undefined || head.text < least)) least = head.text
+      if (head === undefined) continue
+      if (least === undefined || compareTexts(head.text, least) < 0) least = head.text
     }
     return least
   }

@@ -2,22 +2,66 @@
 //
 // A text's first characters and its number make one whole number below 2^53, and numbers are sorted
 // many times faster than texts are compared. Texts with the same first characters are then compared
-// whole.
+// whole. How many characters fit depends on how many different ones the texts begin with, not on which:
+// the texts of every script are sorted alike.
+//
+// Invariants:
+//   TO1  A text whose number is less is less by `compareTexts`. Equal numbers say nothing.
 
-import { compareTexts } from '../encoding/compare-texts.ts'
+import { compareTexts, isOrderedByUnits, rankOfUnit } from '../encoding/compare-texts.ts'
 
 const RUN_BITS = 14
 const RUN_LENGTH = 2 ** RUN_BITS
-/** Five characters of seven bits each: with the number of a text in its run, 49 bits. */
-const PREFIX_LENGTH = 5
-const CHARACTER_MAX = 127
+/** With the number of a text in its run, 53 bits. */
+const PREFIX_BITS = 39
+/** So many first characters are looked at. Twenty-six letters and ten digits need six bits each. */
+const PREFIX_LENGTH_MAX = 6
+const UNITS = 0x1_0000
+/** To make a table of all units takes longer than to compare fewer texts. */
+const COMPARED_MAX = 128
 const RUN_CHARACTERS_MAX = 2 ** 19
 const COPIES_PER_SLICE = 32_768
 const EMPTY = new Uint32Array(0)
 
+/**
+ * Texts that only become more. As long as the order of their code units is that of `compareTexts`, they
+ * are compared by it, which takes half as long.
+ */
+class GrowingTexts {
+  readonly list: readonly string[]
+  #areByUnits = true
+  #looked = 0
+
+  constructor(list: readonly string[]) {
+    this.list = list
+  }
+
+  /** Has to be called before texts below `end` are compared. */
+  look(end: number): void {
+    for (; this.#looked < end && this.#areByUnits; this.#looked += 1) {
+      this.#areByUnits = isOrderedByUnits(this.at(this.#looked))
+    }
+  }
+
+  at(number: number | undefined): string {
+    return this.list[number ?? 0] ?? ''
+  }
+
+  /** Whether the text with the number is the same as another one, or comes before it. */
+  isAtMost(number: number | undefined, other: number | undefined): boolean {
+    const [text, than] = [this.at(number), this.at(other)]
+    return this.#areByUnits ? text <= than : compareTexts(text, than) <= 0
+  }
+
+  /** Sorts in place. Equal texts are in the order of their numbers. */
+  putInOrder(numbers: Uint32Array): void {
+    numbers.sort((a, b) => compareTexts(this.at(a), this.at(b)) || a - b)
+  }
+}
+
 /** The order of the texts at one moment. Later texts do not change it. */
 export class TextRanks {
-  /** The numbers of the texts in ascending order of code units; equal texts in order of numbers. */
+  /** The numbers of the texts in ascending order of `compareTexts`; equal texts in order of numbers. */
   readonly sorted: Uint32Array
   readonly #texts: readonly string[]
   #ranks: Uint32Array | undefined
@@ -56,17 +100,17 @@ function inverted(sorted: Uint32Array): Uint32Array {
 
 /** Orders the numbers of texts, and inserts new texts. */
 export class TextOrder {
-  readonly #texts: readonly string[]
+  readonly #texts: GrowingTexts
   #ranks: TextRanks
 
   /** The caller appends to `texts`. */
   constructor(texts: readonly string[]) {
-    this.#texts = texts
+    this.#texts = new GrowingTexts(texts)
     this.#ranks = new TextRanks(texts, EMPTY)
   }
 
   get isCurrent(): boolean {
-    return this.#ranks.count === this.#texts.length
+    return this.#ranks.count === this.#texts.list.length
   }
 
   /** The ranks of all present texts. */
@@ -77,12 +121,13 @@ export class TextOrder {
 
   /** The work of `ranks` in slices of about a millisecond. Texts may be added meanwhile. */
   *update(): Generator<undefined, void> {
-    const end = this.#texts.length
+    const end = this.#texts.list.length
     const known = this.#ranks.sorted
     if (known.length >= end) return
     let runs: Uint32Array[] = []
     for (let from = known.length; from < end;) {
-      const to = endOfRun(this.#texts, from, end)
+      const to = endOfRun(this.#texts.list, from, end)
+      this.#texts.look(to)
       runs.push(sortedRun(this.#texts, from, to))
       from = to
       yield
@@ -96,7 +141,7 @@ export class TextOrder {
     }
     const sorted = yield* this.#merge(known, runs[0] ?? EMPTY)
     // Another update may have ended meanwhile, and know more.
-    if (sorted.length > this.#ranks.count) this.#ranks = new TextRanks(this.#texts, sorted)
+    if (sorted.length > this.#ranks.count) this.#ranks = new TextRanks(this.#texts.list, sorted)
   }
 
   /** `b` is usually much shorter, so the texts of `a` between two of `b` are copied at once. */
@@ -109,14 +154,11 @@ export class TextOrder {
     let budget = COPIES_PER_SLICE
     for (let i = 0; i < b.length; i += 1) {
       const id = b[i] ?? 0
-      const text = texts[id] ?? ''
       let to = from
       // Equal texts of `a` come first: they have the lower numbers.
-      if (from < a.length && (texts[a[from] ?? 0] ?? '') <= text) {
-        to = upperBoundFrom(texts, a, text, from)
-      }
+      if (from < a.length && texts.isAtMost(a[from], id)) to = upperBoundFrom(texts, a, id, from)
       out.set(a.subarray(from, to), from + i)
-      budget -= to - from + 8 + (text.length >>> 4)
+      budget -= to - from + 8 + (texts.at(id).length >>> 4)
       from = to
       out[from + i] = id
       if (budget > 0) continue
@@ -138,16 +180,11 @@ function endOfRun(texts: readonly string[], from: number, end: number): number {
   return to
 }
 
-/** The first place in `a` behind `from` with a text above `text`: by doubling steps, then halving. */
-function upperBoundFrom(
-  texts: readonly string[],
-  a: Uint32Array,
-  text: string,
-  from: number,
-): number {
+/** The first place in `a` behind `from` with a text above this one: by doubling steps, then halving. */
+function upperBoundFrom(texts: GrowingTexts, a: Uint32Array, id: number, from: number): number {
   let low = from
   let step = 1
-  while (low + step < a.length && (texts[a[low + step] ?? 0] ?? '') <= text) {
+  while (low + step < a.length && texts.isAtMost(a[low + step], id)) {
     low += step
     step *= 2
   }
@@ -155,7 +192,7 @@ function upperBoundFrom(
   low += 1
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((texts[a[middle] ?? 0] ?? '') <= text) low = middle + 1
+    if (texts.isAtMost(a[middle], id)) low = middle + 1
     else high = middle
   }
   return low
@@ -166,22 +203,25 @@ function lowerBound(texts: readonly string[], sorted: Uint32Array, text: string)
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((texts[sorted[middle] ?? 0] ?? '') < text) low = middle + 1
+    if (compareTexts(texts[sorted[middle] ?? 0] ?? '', text) < 0) low = middle + 1
     else high = middle
   }
   return low
 }
 
 /** The numbers from `from` to `to` (not included) in the order of their texts. */
-function sortedRun(texts: readonly string[], from: number, to: number): Uint32Array {
+function sortedRun(texts: GrowingTexts, from: number, to: number): Uint32Array {
   const run = new Uint32Array(to - from)
-  if (isAscending(texts, from, to)) {
-    for (let i = 0; i < run.length; i += 1) run[i] = from + i
+  for (let i = 0; i < run.length; i += 1) run[i] = from + i
+  if (isAscending(texts, from, to)) return run
+  if (run.length <= COMPARED_MAX) {
+    texts.putInOrder(run)
     return run
   }
+  const prefix = prefixOf(texts.list, from, to)
   const keys = new Float64Array(run.length)
   for (let i = 0; i < run.length; i += 1) {
-    keys[i] = prefixOf(texts[from + i] ?? '') * RUN_LENGTH + i
+    keys[i] = prefix.numberOf(texts.at(from + i)) * RUN_LENGTH + i
   }
   keys.sort()
   for (let i = 0; i < run.length; i += 1) run[i] = from + ((keys[i] ?? 0) % RUN_LENGTH)
@@ -190,31 +230,62 @@ function sortedRun(texts: readonly string[], from: number, to: number): Uint32Ar
 }
 
 /** `keys` are in order; those with the same prefix say nothing about their texts. */
-function sortWithinPrefixes(texts: readonly string[], run: Uint32Array, keys: Float64Array): void {
+function sortWithinPrefixes(texts: GrowingTexts, run: Uint32Array, keys: Float64Array): void {
   const prefixAt = (i: number): number => Math.floor((keys[i] ?? 0) / RUN_LENGTH)
   for (let start = 0; start < run.length;) {
     const prefix = prefixAt(start)
     let end = start + 1
     while (end < run.length && prefixAt(end) === prefix) end += 1
-    if (end > start + 1) {
-      run.subarray(start, end).sort((a, b) => compareTexts(texts[a] ?? '', texts[b] ?? '') || a - b)
-    }
+    if (end > start + 1) texts.putInOrder(run.subarray(start, end))
     start = end
   }
 }
 
-function isAscending(texts: readonly string[], from: number, to: number): boolean {
-  for (let i = from + 1; i < to; i += 1) if ((texts[i - 1] ?? '') > (texts[i] ?? '')) return false
+function isAscending(texts: GrowingTexts, from: number, to: number): boolean {
+  for (let n = from + 1; n < to; n += 1) if (!texts.isAtMost(n - 1, n)) return false
   return true
 }
 
-/** A number that orders like the texts, or is equal. All characters beyond ASCII count alike. */
-function prefixOf(text: string): number {
-  let prefix = 0
-  for (let i = 0; i < PREFIX_LENGTH; i += 1) {
-    // One is added, so that a text comes before its continuation with U+0000.
-    const code = i < text.length ? Math.min(text.charCodeAt(i) + 1, CHARACTER_MAX) : 0
-    prefix = prefix * (CHARACTER_MAX + 1) + code
+/** The prefixes of the texts of one run. */
+class RunPrefix {
+  /** By unit, its place among those that occur, from 1: no unit comes before all of them. */
+  readonly #places: Uint32Array
+  readonly #base: number
+  readonly #length: number
+
+  constructor(places: Uint32Array, placeCount: number) {
+    const bits = Math.max(1, Math.ceil(Math.log2(placeCount + 1)))
+    this.#places = places
+    this.#base = 2 ** bits
+    this.#length = Math.min(PREFIX_LENGTH_MAX, Math.floor(PREFIX_BITS / bits))
   }
-  return prefix
+
+  /** A number that orders like the texts of the run, or is equal. */
+  numberOf(text: string): number {
+    let number = 0
+    for (let i = 0; i < this.#length; i += 1) {
+      const place = i < text.length ? (this.#places[text.charCodeAt(i)] ?? 0) : 0
+      number = number * this.#base + place
+    }
+    return number
+  }
+}
+
+/** All units within the first PREFIX_LENGTH_MAX of each text have a place, in the order of texts. */
+function prefixOf(texts: readonly string[], from: number, to: number): RunPrefix {
+  const places = new Uint32Array(UNITS)
+  const units: number[] = []
+  for (let n = from; n < to; n += 1) {
+    const text = texts[n] ?? ''
+    const length = Math.min(text.length, PREFIX_LENGTH_MAX)
+    for (let i = 0; i < length; i += 1) {
+      const unit = text.charCodeAt(i)
+      if (places[unit] !== 0) continue
+      places[unit] = 1
+      units.push(unit)
+    }
+  }
+  units.sort((a, b) => rankOfUnit(a) - rankOfUnit(b))
+  for (const [i, unit] of units.entries()) places[unit] = i + 1
+  return new RunPrefix(places, units.length)
 }

@@ -1,5 +1,6 @@
 // Which documents of other segments go into a new one, and the table of these.
 
+import { assert } from '../../../../lib/assert.ts'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { hasDocument, type DocumentBits } from './deleted-documents.ts'
 import type { DocumentRows } from './document-rows.ts'
@@ -100,5 +101,19 @@ export class TableFiller {
       if (meter.spend(1)) yield
     }
     sections.docsByOrdinal.set(yield* orderOf(sections.ordinals))
+    yield* this.#assertAscending(meter)
+  }
+
+  /** Lookups halve these three sections. */
+  *#assertAscending(meter: StepMeter): Sliced<void> {
+    const { firstRows, hashes, docsByOrdinal, ordinals } = this.#table.sections
+    const ordinalAt = (at: number): number => ordinals[docsByOrdinal[at] ?? 0] ?? 0
+    for (let at = 1; at < this.#table.sizes.docCount; at += 1) {
+      const hasRows = (firstRows[at - 1] ?? 0) < (firstRows[at] ?? 0)
+      const hasOrder = (hashes[at - 1] ?? 0) <= (hashes[at] ?? 0)
+      assert(hasRows && hasOrder, 'the rows and the hashes of a table ascend')
+      assert(ordinalAt(at - 1) <= ordinalAt(at), 'the ordinals of a table ascend')
+      if (meter.spend(1)) yield
+    }
   }
 }

@@ -4,6 +4,7 @@ import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { FieldMapping } from '../../../../../../node/index/text/mapping/field-mapping.ts'
 import { resolveQuery } from '../../../../../../node/index/text/mapping/resolve-query.ts'
 import { parseTableSchema } from '../../../../../../node/schema/table-schema.ts'
+import { compareTexts } from '../../../../../../node/index/text/encoding/compare-texts.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
 import type { Query } from '../../../../../../node/query/query-tree.ts'
 
@@ -379,8 +380,10 @@ describe('resolveQuery', () => {
 
       if (resolved.kind !== 'expand') throw new TypeError(`resolved to ${resolved.kind}`)
       expect(resolved.matcher.prefix).to.equal(prefix)
-      const { upTo = '\uffff' } = resolved.matcher
-      expect(yes.filter((one) => !resolved.matcher.matches(one) || one > upTo)).to.deep.equal([])
+      const { upTo } = resolved.matcher
+      const isAbove = (one: string): boolean => upTo !== undefined && compareTexts(one, upTo) > 0
+      const missing = yes.filter((one) => !resolved.matcher.matches(one) || isAbove(one))
+      expect(missing).to.deep.equal([])
       expect(no.filter((one) => resolved.matcher.matches(one))).to.deep.equal([])
     })
   }
