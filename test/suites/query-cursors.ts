@@ -45,6 +45,9 @@ const ORDERS: readonly { readonly asked: readonly object[]; readonly compare: Co
   },
 ]
 
+/** Words whose scores change with each document that is written. */
+const SCORED = [{ match: 'map sea', field: 'tag' }, { query: 'tag:(map OR ro* OR seq~1)' }]
+
 /** Cursors over HTTP (QUARRY_TEST_SEED=${seed}), wherever the store runs. */
 export function describeQueryCursors(place: StorePlace): void {
   describe(`cursors over HTTP (QUARRY_TEST_SEED=${seed}), of ${place.name}`, () => {
@@ -107,6 +110,25 @@ export function describeQueryCursors(place: StorePlace): void {
           expect(batches).to.be.greaterThan(0)
           const stayed = found.filter((key) => settled.has(key))
           expect(stayed).to.deep.equal(isForward ? sorted : sorted.toReversed())
+        })
+      }
+    }
+
+    for (const words of SCORED) {
+      for (const direction of ['search_after', 'search_before'] as const) {
+        it(`find every unchanged document once by the score of ${JSON.stringify(words)}, ${direction}`, async () => {
+          const whole = await page({ full_text_search: words, limit: 1000 })
+          const matching = whole.map(({ _id: key }) => key).filter((key) => settled.has(key))
+          const over = new AbortController()
+          const writer = writeUntil(over.signal)
+
+          const found = await walk({ full_text_search: words, limit: 7 }, direction)
+          over.abort()
+          const batches = await writer
+
+          expect(batches).to.be.greaterThan(0)
+          const stayed = found.filter((key) => settled.has(key))
+          expect(stayed.toSorted()).to.deep.equal(matching.toSorted())
         })
       }
     }

@@ -19,6 +19,8 @@ export interface PageHit {
 /** What a query found, before documents are read. */
 export interface FoundHits {
   readonly page: readonly PageHit[]
+  /** What cursors of these hits carry of the scores; see cursor-scoring.ts. */
+  readonly scoring?: string | undefined
   readonly total: number
   readonly maxScore: number
   /** Undefined if the query asks for none. */

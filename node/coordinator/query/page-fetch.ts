@@ -45,6 +45,8 @@ export interface PageFetchOptions {
   readonly read: (key: Buffer) => Found | Promise<Found>
   /** Charged with the bytes of the hits; undefined: nobody is charged. */
   readonly memory: HeldMemory | undefined
+  /** What cursors of the hits carry of the scores. */
+  readonly scoring?: string | undefined
 }
 
 /** The hits that still have a document. Refused: INVALID_ARGUMENT (too many bytes), OVERLOADED. */
@@ -143,7 +145,7 @@ class Marking {
 }
 
 function* hitOf(
-  { request, special }: PageFetchOptions,
+  { request, special, scoring }: PageFetchOptions,
   { key, score, cursor, sortValues, indexScores, matched }: PageHit & { readonly key: Buffer },
   record: DocumentRecord,
 ): Sliced<QueryHit> {
@@ -156,7 +158,8 @@ function* hitOf(
     ...(scores === undefined ? {} : { _index_scores: scores }),
     ...(matched === undefined ? {} : { _matched: matched }),
     _source: source,
-    _sort: cursor ?? (sortValues && encodeCursor(order, { values: sortValues, key })) ?? [],
+    _sort:
+      cursor ?? (sortValues && encodeCursor(order, { values: sortValues, key, scoring })) ?? [],
   }
 }
 

@@ -112,7 +112,7 @@ class TableQuery {
     return this.#plan.kind === 'words' ? this.#plan.list.index : this.#plan.textIndex
   }
 
-  async #fetch({ page }: FoundHits): Promise<readonly QueryHit[]> {
+  async #fetch({ page, scoring }: FoundHits): Promise<readonly QueryHit[]> {
     const { table, clock, request, memory } = this.#run
     const read = (key: Buffer) => {
       const shard = table.shardOf(key)
@@ -139,7 +139,7 @@ class TableQuery {
       read: (keys: readonly Buffer[]) => special.read(keys),
     }
     const shortened = { ...request, projection: split?.body }
-    const fetching = { clock, request: shortened, special: part, mark, read, memory }
+    const fetching = { clock, request: shortened, special: part, mark, read, memory, scoring }
     return withMatchedTexts(this.#run, await fetchPage(fetching, page))
   }
 

@@ -36,6 +36,8 @@ export interface TextSearch {
   readonly aggregations: Aggregations
   /** False if nobody looks at the scores, which then need no statistics. */
   readonly isScored: boolean
+  /** Those of the page before: instead of the present ones. */
+  readonly statistics?: TextStatistics | undefined
 }
 
 /** One search, with the answers of its shards. */
@@ -43,6 +45,7 @@ export class TextSearcher {
   readonly #run: QueryRun
   readonly #search: TextSearch
   readonly #fanOut: ShardFanOut<QueriedShard>
+  #statisticsUsed: TextStatistics | undefined
 
   constructor(run: QueryRun, search: TextSearch, fanOut: ShardFanOut<QueriedShard>) {
     this.#run = run
@@ -60,8 +63,14 @@ export class TextSearcher {
       const statistics = await this.#run.timed('statistics', () => this.#statistics())
       const before = moves()
       const answers = await this.#run.timed('search', () => this.#answers(statistics))
+      this.#statisticsUsed = statistics ?? answers[0]?.statistics
       if (isLast || statistics === undefined || moves() === before) return answers
     }
+  }
+
+  /** What the scores of the last answers depend on; undefined if nobody knows. */
+  get statisticsUsed(): TextStatistics | undefined {
+    return this.#search.isScored ? this.#statisticsUsed : undefined
   }
 
   /** The hits of all shards, in the order of the search. */
@@ -88,6 +97,7 @@ export class TextSearcher {
 
   /** Undefined for a table of one shard, which uses its own statistics. */
   async #statistics(): Promise<TextStatistics | undefined> {
+    if (this.#search.statistics !== undefined) return this.#search.statistics
     if (this.#fanOut.total === 1) return undefined
     return this.#search.isScored
       ? this.tableStatistics(this.#search.conditions)

@@ -1,9 +1,15 @@
 // A query of words alone, in one full-text index: its hits are those of the index, in the order asked for.
 
 import { assert } from '../../../lib/assert.ts'
-import type { TextHit, TextSearchAnswer, TextWindow } from '../../index/text/search/text-search.ts'
+import type {
+  TextHit,
+  TextSearchAnswer,
+  TextStatistics,
+  TextWindow,
+} from '../../index/text/search/text-search.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
+import { decodeScoring, encodeScoring } from './cursor-scoring.ts'
 import type { FoundHits } from './found-hits.ts'
 import { mergeAggregations } from './query-aggregations.ts'
 import type { QueriedShard } from './queried-table.ts'
@@ -26,6 +32,7 @@ export async function findWords(
     window: windowOf(request),
     aggregations: request.aggregations,
     isScored: query !== undefined && !request.countOnly,
+    statistics: pinnedStatistics(request),
   }
   const searcher = new TextSearcher(run, search, fanOut)
   const answers = await searcher.answers()
@@ -35,12 +42,30 @@ export async function findWords(
     const aggregated = await mergeAggregations(run, answers)
     return {
       page: pageOf(hits, request),
+      scoring: scoringOf(request, searcher.statisticsUsed),
       ...countsOf(answers),
       aggregations: aggregated.results,
       warnings: [...unanimous(answers), ...aggregated.warnings],
       profile: {},
     }
   })
+}
+
+/** Pages behind a cursor score as the page that it is from, whatever was written since. */
+function pinnedStatistics({ page }: QueryRequest): TextStatistics | undefined {
+  const scoring =
+    page.kind === 'after' || page.kind === 'before' ? page.position.scoring : undefined
+  return scoring === undefined ? undefined : decodeScoring(scoring, `search_${page.kind}`)
+}
+
+/** What cursors of the page carry; undefined if its order has nothing to do with scores, or if it is too long. */
+function scoringOf(
+  { page, order }: QueryRequest,
+  statistics: TextStatistics | undefined,
+): string | undefined {
+  if (statistics === undefined || !order.some(({ field }) => field === '_score')) return undefined
+  const pinned = page.kind === 'after' || page.kind === 'before' ? page.position.scoring : undefined
+  return pinned ?? encodeScoring(statistics)
 }
 
 function windowOf({ page, countOnly }: QueryRequest): TextWindow {

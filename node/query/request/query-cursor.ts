@@ -6,7 +6,8 @@
 //   n12.5      a number
 //   stext      a text
 //   x          no value
-//   k1a2b3c4d.Ym9vay8x      digest of the order, then the document's key in base64url
+//   k1a2b3c4d.Ym9vay8x      digest of the order, then the document's key in base64url; behind another dot, what
+//                           the scores of the page depend on (coordinator/query/cursor-scoring.ts)
 //
 // The digest detects a cursor of another order, because its values would be compared with the wrong
 // fields.
@@ -34,13 +35,16 @@ export interface SortPosition {
   readonly values: readonly SortValue[]
   /** The document's key, UTF-8. */
   readonly key: Buffer
+  /** What the scores of the page depend on, in base64url; undefined if they do not decide on the order. */
+  readonly scoring?: string | undefined
 }
 
 const DIGEST_LENGTH = 8
 const VALUE_LENGTH_MAX = 65_536
 
 export function encodeCursor(order: readonly SortKey[], position: SortPosition): readonly string[] {
-  const key = `k${digestOf(order)}.${position.key.toString('base64url')}`
+  const scoring = position.scoring === undefined ? '' : `.${position.scoring}`
+  const key = `k${digestOf(order)}.${position.key.toString('base64url')}${scoring}`
   return [...position.values.map(encodeValue), key]
 }
 
@@ -52,12 +56,12 @@ export function parseCursor(
 ): SortPosition {
   if (!isJsonArray(value)) return refuse(where, 'must be an array of strings, the _sort of a hit')
   const parts = value.map((part, index) => parsePart(part, `${where}[${index}]`))
-  const key = parseKey(parts.at(-1) ?? '', order, where)
+  const place = parseKey(parts.at(-1) ?? '', order, where)
   if (parts.length !== order.length + 1) {
     refuse(where, `must hold ${order.length + 1} strings, as the _sort of a hit does`)
   }
   const values = parts.slice(0, -1).map((part, index) => decodeValue(part, `${where}[${index}]`))
-  return { values, key }
+  return { values, ...place }
 }
 
 function encodeValue(value: SortValue): string {
@@ -79,15 +83,20 @@ function parsePart(part: JsonValue, where: string): string {
   return refuse(where, `may have at most ${VALUE_LENGTH_MAX} characters`)
 }
 
-function parseKey(text: string, order: readonly SortKey[], where: string): Buffer {
-  const [, digest, encoded = ''] = /^k([0-9a-f]{8})\.([\w-]+)$/.exec(text) ?? []
+function parseKey(
+  text: string,
+  order: readonly SortKey[],
+  where: string,
+): Pick<SortPosition, 'key' | 'scoring'> {
+  const [, digest, encoded = '', scoring] =
+    /^k([0-9a-f]{8})\.([\w-]+)(?:\.([\w-]+))?$/.exec(text) ?? []
   if (digest === undefined) return refuse(where, 'not a cursor: hand back the _sort of a hit')
   if (digest !== digestOf(order)) {
     refuse(where, 'this cursor belongs to another order_by; begin again without a cursor')
   }
   const key = Buffer.from(encoded, 'base64url')
   const isWhole = key.toString('base64url') === encoded && key.length <= KEY_BYTES_MAX
-  if (isWhole) return key
+  if (isWhole) return scoring === undefined ? { key } : { key, scoring }
   throw new ServiceError('INVALID_ARGUMENT', `${where}: damaged; hand back the _sort of a hit`)
 }
 

@@ -1446,7 +1446,10 @@ export interface components {
             readonly limit?: number;
             /** @description How many hits to skip. Of merged hits, within `merge_config.window_size`. */
             readonly offset?: number;
-            /** @description The `_sort` of a hit; the hits behind it are returned. Of merged hits, for the same query only. */
+            /**
+             * @description The `_sort` of a hit; the hits behind it are returned. Of merged hits, for the same query only. Where the
+             *     score decides, hits score as on the page of that hit, whatever was written since.
+             */
             readonly search_after?: readonly string[];
             /**
              * @description The `_sort` of a hit; the hits in front of it are returned, in the same order. Of merged hits, for the

@@ -16,7 +16,7 @@ import type { TextIndex } from '../engine/text-index.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { ConditionResolver } from '../search/condition-resolver.ts'
 import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
-import { searchSnapshot } from '../search/run-text-search.ts'
+import { searchSnapshot, tellsStatistics } from '../search/run-text-search.ts'
 import type { TextSearchRequest, TextStatistics } from '../search/text-search.ts'
 import { describePart, type DescribedIndex, type ReaderKnowledge } from './sealed-part.ts'
 
@@ -85,7 +85,8 @@ function* ownPart(held: Snapshots, request: TextSearchRequest): Sliced<OwnPart> 
     return yield* wholeAnswer(held, request)
   }
   const answer = yield* searchSnapshot(memory, mapping, { ...request, statistics })
-  return { kind: 'memory', answer: yield* packAnswer(answer), statistics }
+  const told = tellsStatistics(request) ? { ...answer, statistics } : answer
+  return { kind: 'memory', answer: yield* packAnswer(told), statistics }
 }
 
 function* wholeAnswer({ whole, mapping }: Snapshots, request: TextSearchRequest): Sliced<OwnPart> {

@@ -53,6 +53,8 @@ export interface SearchResult {
   readonly isTotalExact: boolean
   /** The best score among the hits; 0 for none. */
   readonly maxScore: number
+  /** What the scores depend on: the same statistics give each unchanged document the same score. */
+  readonly statistics: TermStatistics
 }
 
 /** Documents of one segment that match, ascending. `docs` is good until the visitor returns. */
@@ -64,9 +66,10 @@ export function* search(
 ): Sliced<SearchResult> {
   const scoring = { statistics: request.statistics, scores: request.limit > 0 }
   const run = yield* SegmentSearch.begin(segments, request, scoring)
+  const { statistics } = run
   return request.sort === undefined
-    ? yield* searchByScore(run, segments, request)
-    : yield* searchSorted(run, segments, { ...request, sort: request.sort })
+    ? { ...(yield* searchByScore(run, segments, request)), statistics }
+    : { ...(yield* searchSorted(run, segments, { ...request, sort: request.sort })), statistics }
 }
 
 export function* collect(
@@ -79,11 +82,13 @@ export function* collect(
   for (const live of segments) yield* run.collect(live, (docs) => visit(live, docs))
 }
 
+type Unexplained = Omit<SearchResult, 'statistics'>
+
 function* searchByScore(
   run: SegmentSearch,
   segments: readonly LiveSegment[],
   request: SearchRequest,
-): Sliced<SearchResult> {
+): Sliced<Unexplained> {
   const { limit, after, countTotal } = request
   const boundary = after === undefined ? undefined : { score: after.score, key: keyText(after.key) }
   let best: ScoredHit[] = []
@@ -133,7 +138,7 @@ function* searchSorted(
   run: SegmentSearch,
   segments: readonly LiveSegment[],
   request: SearchRequest & { readonly sort: readonly SortField[] },
-): Sliced<SearchResult> {
+): Sliced<Unexplained> {
   const { limit, sort, after, isBackwards = false } = request
   const direction = isBackwards ? -1 : 1
   const boundary =
@@ -163,7 +168,7 @@ function* prepareTerms(segment: Segment, field: string): Sliced<void> {
 function* resultOf(
   best: readonly SortedHit[],
   counts: { readonly total: number; readonly isTotalExact: boolean },
-): Sliced<SearchResult> {
+): Sliced<Unexplained> {
   const hits: SearchHit[] = []
   for (const { key, score, sortValues } of best) {
     if (hits.length % HITS_PER_STEP === HITS_PER_STEP - 1) yield

@@ -69,6 +69,7 @@ const NO_EXPANSIONS: Expansions = new Map()
 /** One query under fixed statistics, segment by segment. */
 export class SegmentSearch {
   readonly #request: MatchRequest
+  readonly #statistics: TermStatistics
   readonly #weights: Weights
   readonly #plan: QueryPlan
   readonly #poll: Poll
@@ -87,17 +88,23 @@ export class SegmentSearch {
     const query = rankExpansions(request.query, expansions)
     const needed = allTerms(filter === undefined ? [query] : [query, filter])
     const own = yield* gatherStatistics(segments, needed, poll)
-    const weights = new Weights(withStatistics({ ...own, expansions }, statistics))
-    return new SegmentSearch(isRanked ? { ...request, query } : request, weights, poll)
+    const all = withStatistics({ ...own, expansions }, statistics)
+    return new SegmentSearch(isRanked ? { ...request, query } : request, all, poll)
   }
 
-  private constructor(request: MatchRequest, weights: Weights, poll: Poll) {
+  private constructor(request: MatchRequest, statistics: TermStatistics, poll: Poll) {
     const { query, filter } = request
     this.#request = request
-    this.#weights = weights
+    this.#statistics = statistics
+    this.#weights = new Weights(statistics)
     this.#poll = poll
     const plan = planQuery(query)
     this.#plan = filter === undefined ? plan : { ...plan, filters: [...plan.filters, filter] }
+  }
+
+  /** What the scores depend on. */
+  get statistics(): TermStatistics {
+    return this.#statistics
   }
 
   /** Fills `hits`, and returns the number of seen matches: all of them with `countsAll`. */

@@ -26,6 +26,7 @@ export function* joinAnswers(
   const lists = answers.map((answer) => answer.hits)
   const merge = window.kind === 'before' ? mergeLastHits : mergeHits
   const hits = yield* merge(lists, window.limit, compare)
+  const statistics = answers.find((answer) => answer.statistics !== undefined)?.statistics
   return {
     hits,
     total: answers.reduce((sum, { total }) => sum + total, 0),
@@ -33,5 +34,7 @@ export function* joinAnswers(
     aggregations: yield* mergePartialsSliced(answers.map(({ aggregations }) => aggregations)),
     // What can match nothing does not depend on the documents: all parts say the same.
     warnings: must(answers[0], 'a part').warnings,
+    // All parts score by the statistics of the whole index, which the request or the answer of one of them has.
+    ...(statistics !== undefined && { statistics }),
   }
 }

@@ -82,6 +82,20 @@ export function* gatherTextStatistics(
   }
 }
 
+/** The caller has those that it gave. Cursors into an order by scores need those of a whole table. */
+export function tellsStatistics(request: TextSearchRequest): boolean {
+  const { conditions, order, statistics, window } = request
+  const isByScore = order.length === 0 || order.some(({ field }) => field === '_score')
+  return statistics === undefined && conditions.query !== undefined && isByScore && window.limit > 0
+}
+
+/** What a search finds of a page. */
+interface Found {
+  readonly hits: readonly TextHit[]
+  readonly total: number
+  readonly statistics: TextStatistics
+}
+
 class TextSearchRun {
   readonly #index: SearchSnapshot
   readonly #request: TextSearchRequest
@@ -99,7 +113,7 @@ class TextSearchRun {
 
   *answer(): Sliced<TextSearchAnswer> {
     const match = yield* this.#resolver.match(this.#request.conditions, this.#request.nowMs)
-    const { hits, total } = yield* this.#search(match)
+    const { hits, total, statistics } = yield* this.#search(match)
     const isAggregated = this.#request.aggregations.size > 0
     const aggregations = isAggregated ? yield* this.#aggregate(match) : NO_AGGREGATIONS
     return {
@@ -108,12 +122,11 @@ class TextSearchRun {
       maxScore: hits.reduce((most, { score }) => Math.max(most, score), 0),
       aggregations,
       warnings: [...new Set([...this.#resolver.warnings, ...this.#context.warnings])],
+      ...(tellsStatistics(this.#request) && { statistics }),
     }
   }
 
-  *#search(
-    match: MatchRequest,
-  ): Sliced<{ readonly hits: readonly TextHit[]; readonly total: number }> {
+  *#search(match: MatchRequest): Sliced<Found> {
     const { order, window, statistics } = this.#request
     const sort = this.#sortOf(order)
     const base = {
@@ -129,8 +142,8 @@ class TextSearchRun {
     const after = boundaryOf(order, position)
     if (window.kind === 'after') return yield* this.#index.search({ ...base, limit, after })
     const backwards = { ...base, sort: sort ?? BEST_FIRST, isBackwards: true }
-    const { hits, total } = yield* this.#index.search({ ...backwards, limit, after })
-    return { hits: hits.toReversed(), total }
+    const found = yield* this.#index.search({ ...backwards, limit, after })
+    return { ...found, hits: found.hits.toReversed() }
   }
 
   /** Undefined for the best scores first, which the engine finds without visiting every match. */

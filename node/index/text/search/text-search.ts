@@ -87,6 +87,8 @@ export interface TextSearchAnswer {
   readonly aggregations: AggregationPartials
   /** For the client: the parts of the request that can match nothing, with the reason. */
   readonly warnings: readonly string[]
+  /** What scores depend on; undefined if they had no say in the answer. */
+  readonly statistics?: TextStatistics | undefined
 }
 
 /** A request for the statistics that the scores of a query depend on. */

@@ -230,7 +230,7 @@ class World {
   }
 }
 
-function merged(results: readonly SearchResult[], limit: number): SearchResult {
+function merged(results: readonly SearchResult[], limit: number): Omit<SearchResult, 'statistics'> {
   const hits = results
     .flatMap((result) => result.hits)
     .toSorted((a, b) => b.score - a.score || Buffer.compare(a.key, b.key))
@@ -240,7 +240,7 @@ function merged(results: readonly SearchResult[], limit: number): SearchResult {
   return { hits, total, maxScore, isTotalExact: true }
 }
 
-function shown({ hits, total, maxScore }: SearchResult) {
+function shown({ hits, total, maxScore }: Omit<SearchResult, 'statistics'>) {
   return { hits: hits.map(shownHit), total, maxScore }
 }
 
