@@ -4,6 +4,7 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import { prodWhenLate } from '../../lib/deadline.ts'
+import { inheritedEnvironment } from '../../lib/bounded-node.ts'
 import type { Env } from '../../lib/env.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { CliError } from '../process/exit.ts'
@@ -151,7 +152,7 @@ export class Launcher {
     ]
     // etcd 3.4 serves other machines than x64 only when it is told to.
     const arch = process.arch === 'x64' ? {} : { ETCD_UNSUPPORTED_ARCH: process.arch }
-    const command = { command: etcd, args, env: { ...env, ...arch } }
+    const command = { command: etcd, args, env: { ...etcdEnvironment(env), ...arch } }
     const onLog = (line: string): void => {
       if (isWarning(line)) onLine(ETCD, line)
     }
@@ -270,4 +271,10 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
+}
+
+/** Its own settings, and none of the secrets of the nodes. */
+function etcdEnvironment(env: Env): Env {
+  const own = Object.entries(env).filter(([name]) => name.startsWith('ETCD_'))
+  return { ...inheritedEnvironment(env), ...Object.fromEntries(own) }
 }

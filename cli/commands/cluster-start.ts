@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import type { ChildCommand } from '../children/child.ts'
 import { ownInferenceArgs } from '../children/own-inference-args.ts'
+import { ownInferenceEnvironment } from '../children/own-inference-environment.ts'
 import { openClusterFolder } from '../cluster-start/cluster-folder.ts'
 import { choosePorts, type ClusterPorts, type FirstPorts } from '../cluster-start/cluster-ports.ts'
 import { findEtcd } from '../cluster-start/etcd-binary.ts'
@@ -132,7 +133,7 @@ function inferenceOf(
   if (!startsInference(options, context)) return { inference: undefined, env }
   const args = ownInferenceArgs({ port: String(port), logLevel: options.logLevel })
   return {
-    inference: { command: process.execPath, args, env },
+    inference: { command: process.execPath, args, env: ownInferenceEnvironment(env) },
     env: { ...env, [INFERENCE_URL]: `http://127.0.0.1:${port}` },
   }
 }

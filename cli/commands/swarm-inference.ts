@@ -5,6 +5,7 @@ import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'
 import { ownInferenceArgs } from '../children/own-inference-args.ts'
+import { ownInferenceEnvironment } from '../children/own-inference-environment.ts'
 import { OwnInference } from '../children/own-inference.ts'
 import { reasonOf } from '../process/stop-reason.ts'
 import { writeLine } from '../process/terminal.ts'
@@ -61,7 +62,11 @@ const NO_INFERENCE: StoreInference = { url: undefined, inside: undefined }
 
 function buildOwn(flags: InferenceFlags, { env, clock, terminal }: CliContext): OwnInference {
   return new OwnInference({
-    command: { command: process.execPath, args: ownInferenceArgs(flags), env },
+    command: {
+      command: process.execPath,
+      args: ownInferenceArgs(flags),
+      env: ownInferenceEnvironment(env),
+    },
     clock,
     onLog: (line) => void writeLine(terminal.err, line),
   })

@@ -29,6 +29,12 @@ const HEAP_MIB_MAX = 2_048
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
 
+/**
+ * Model files are read wherever the operator keeps them. The JavaScript of a worker, tokenizers and templates of
+ * strangers among it, writes no file, and starts no process and no thread.
+ */
+const PERMISSIONS = ['--permission', '--allow-addons', '--allow-fs-read=*']
+
 export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]
 
@@ -89,7 +95,11 @@ function openProcess(
 ): WorkerChannel {
   const child = fork(entry, [JSON.stringify(settings)], {
     env: { ...inheritedEnvironment(environment), ...ALLOCATOR },
-    ...boundedNode({ memoryBytesMax, heapMibMax: HEAP_MIB_MAX }),
+    ...boundedNode({
+      memoryBytesMax,
+      heapMibMax: HEAP_MIB_MAX,
+      nodeArguments: PERMISSIONS,
+    }),
     serialization: 'advanced', // typed arrays arrive as typed arrays
     // A crashing native library writes its reason to stderr, beside the server's log.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
