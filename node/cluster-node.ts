@@ -31,6 +31,7 @@ import {
   type ClusterNodeConfig,
 } from './cluster-config.ts'
 import { mediaOf, providersOf } from './config.ts'
+import { KeySeal } from './providers/access/key-seal.ts'
 import { ClusterAdmin } from './controller/shell/cluster-admin.ts'
 import { Controller } from './controller/shell/controller.ts'
 import { controllerHandlers, controllerPeers } from './controller/shell/controller-calls.ts'
@@ -253,7 +254,7 @@ async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
 }
 
 function openStoreOf(
-  { config, life, clock, log, signal }: Base,
+  { config, files, life, clock, log, signal }: Base,
   parts: Disk & ControlPlane,
   onDamaged: () => void,
 ): Promise<OpenedStore> {
@@ -287,7 +288,10 @@ function openStoreOf(
   }
   const admit = (bytes: number): void => guard.assertRoomFor(bytes)
   const indexes = indexesOf(config, path)
-  const models = { providers: providersOf(config), media: mediaOf(config) }
+  const models = {
+    providers: providersOf(config, new KeySeal(files.secret)),
+    media: mediaOf(config),
+  }
   const made = { ...own, ...models, admit, randomBits: random64, indexes, random: Math.random }
   return openClusterStore(made, life, signal)
 }

@@ -10,6 +10,7 @@ import type { ConfigFile } from '../lib/process/config-file.ts'
 import { defaultIndexMemoryBytes, INDEX_MEMORY_BYTES_MIN } from './index/host/index-memory.ts'
 import { MEDIA_OPTIONS, mediaSettingsOf } from './media/media-options.ts'
 import type { MediaSurroundings } from './media/open-media.ts'
+import type { KeySeal } from './providers/access/key-seal.ts'
 import type { OwnInferenceUrl, ProviderSurroundings } from './providers/access/provider-access.ts'
 import { PROVIDER_OPTIONS, providerSurroundings } from './providers/provider-options.ts'
 
@@ -114,9 +115,10 @@ export function parseNodeConfig(env: Env, flags: Flags = {}, file?: ConfigFile):
 /** What models elsewhere are asked with. Configurations may refer to variables of this process. */
 export function providersOf(
   config: NodeConfig,
+  seal: KeySeal,
   ownInference?: OwnInferenceUrl,
 ): ProviderSurroundings {
-  const surroundings = providerSurroundings(config, process.env)
+  const surroundings = { ...providerSurroundings(config, process.env), seal }
   return ownInference === undefined ? surroundings : { ...surroundings, ownInference }
 }
 

@@ -15,6 +15,7 @@ import { ApiMetrics } from './api/metrics.ts'
 import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { mediaOf, providersOf, type NodeConfig } from './config.ts'
+import { openKeySeal } from './coordinator/key-seal-file.ts'
 import { openSwarmStore } from './coordinator/open-swarm-store.ts'
 import { refuseDirectoryOfNode } from './directory-use.ts'
 import {
@@ -104,7 +105,7 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
       nodeId,
       randomBits: () => randomBytes(8).toString('hex'),
       indexes: indexesOf(config, directory.path),
-      providers: providersOf(config, given.ownInference),
+      providers: providersOf(config, await openKeySeal(directory.path), given.ownInference),
       media: mediaOf(config),
       process: {
         files: shardFilesOf(descriptors),

@@ -11,8 +11,8 @@ const EMBEDDER_DEFAULT = { provider: 'quarry', model: 'quarry-static-en' } as co
 /** Where a configuration of a model may hold a key that was written plainly. */
 const KEY_MEMBER = 'api_key'
 const HIDDEN = '***'
-/** A key of references alone shows nothing. */
-const ONLY_REFERENCES = /^(?:\$\{[^}]*\})+$/
+/** A key of references alone shows nothing. A sealed key stands where the client wrote a plain one. */
+const ONLY_REFERENCES = /^(?:\$\{(?!sealed:)[^}]*\})+$/
 
 /** Reads the members; the caller has checked that models are objects, and paths and templates texts. */
 export function parseManagedConfig(members: PlainMembers, where: string): ManagedSettings {

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../lib/clock.ts'
 import { ProviderAccess } from './access/provider-access.ts'
+import type { KeySeal } from './access/key-seal.ts'
 import type { ProviderSurroundings } from './access/provider-access.ts'
 import type { IsPublic } from './access/url-rules.ts'
 import { EmbedderPool } from './pool/embedder-pool.ts'
@@ -41,6 +42,8 @@ export class Providers implements AsyncDisposable {
   readonly generators: ModelPool<GeneratorConfig, Generator>
   readonly chunkers: ModelPool<ChunkerConfig, Chunker>
   readonly rerankers: ModelPool<RerankerConfig, Reranker>
+  /** See `ProviderSurroundings`. */
+  readonly seal: KeySeal | undefined
   /** What a model is opened with. */
   readonly wire: WireParts
   readonly #http: ProviderHttp
@@ -52,6 +55,7 @@ export class Providers implements AsyncDisposable {
     identity,
     ...around
   }: ProvidersParts) {
+    this.seal = around.seal
     this.#http = new ProviderHttp({ clock, isPublic, env: around.env })
     const wire = {
       access: new ProviderAccess(around),

@@ -1,6 +1,6 @@
 // Indexes whose vectors the store makes, over HTTP: their creation, writes that wait for vectors, queries by meaning.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -21,11 +21,15 @@ describe('a managed embeddings index', () => {
   before(async () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
     model = await ProviderServer.start(openaiDouble)
+    await start()
+    expect(await call('POST', '/tables/notes', {})).to.include({ status: 200 })
+  })
+
+  async function start(): Promise<void> {
     const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
     const hosts = { providerHosts: `${new URL(model.url).host},127.0.0.1:1` }
     node = await startNode(parseNodeConfig({}, { ...flags, ...hosts }))
-    expect(await call('POST', '/tables/notes', {})).to.include({ status: 200 })
-  })
+  }
 
   after(async () => {
     await node.close()
@@ -158,5 +162,33 @@ describe('a managed embeddings index', () => {
     for (const at of ['/tables', '/tables/notes', '/tables/notes/indexes']) {
       expect(JSON.stringify((await call('GET', at)).body)).to.not.include(KEY)
     }
+  })
+
+  it('keeps a key sealed, and opens it after a restart', async () => {
+    await node.close()
+    const kept: string[] = []
+    for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
+      const file = path.join(entry.parentPath, entry.name)
+      if (entry.isFile() && (await readFile(file)).includes(KEY)) kept.push(file)
+    }
+    await start()
+    model.received.length = 0
+    const inserts = { sealed: { text: 'ebb' } }
+
+    const { status } = await call('POST', '/tables/notes/batch', {
+      inserts,
+      sync_level: 'enrichments',
+    })
+
+    expect(kept).to.deep.equal([])
+    expect(status).to.equal(201)
+    expect(model.received.map(({ headers }) => headers.authorization)).to.include(`Bearer ${KEY}`)
+  })
+
+  it('takes no sealed key from a client', async () => {
+    const refused = await create('bad', { embedder: embedder({ api_key: '${sealed:abc}' }) })
+
+    expect(refused.status).to.equal(400)
+    expect(refused.body.error).to.include('embedder.api_key')
   })
 })

@@ -18,6 +18,8 @@ import {
   parseChunkerConfig,
   parseGeneratorConfig,
 } from '../../providers/config/parse-task-configs.ts'
+import type { KeySeal } from '../../providers/access/key-seal.ts'
+import { isSealed, parseReferences, sealedText } from '../../providers/config/references.ts'
 import { isProviderError } from '../../providers/contract/provider-error.ts'
 import { probeDimension } from '../../providers/embedding/probe-dimension.ts'
 import type { Providers } from '../../providers/providers.ts'
@@ -33,7 +35,7 @@ export type CompleteIndex = (
 export interface ManagedIndexParts {
   readonly clock: Clock
   /** Undefined: the node asks no models, so there can be no such index. */
-  readonly providers: Pick<Providers, 'embedders'> | undefined
+  readonly providers: Pick<Providers, 'embedders' | 'seal'> | undefined
   readonly templates: TemplateCache
 }
 
@@ -63,6 +65,9 @@ async function completed(
     throw new ServiceError('INVALID_ARGUMENT', 'this node asks no models; set external to true')
   }
   const { source, summarizer, chunker } = asked
+  refuseSealed(asked.embedder, 'embedder')
+  if (summarizer !== undefined) refuseSealed(summarizer, 'summarizer')
+  if (chunker !== undefined) refuseSealed(chunker.config, 'chunker')
   if (source.kind === 'template') {
     await runSliced(templates.get(source.template), { clock, signal })
   }
@@ -84,7 +89,7 @@ async function completed(
       const problem = `dimension is ${asked.dimension}, and ${embedder.name} answers vectors of ${dimension} numbers`
       throw new ServiceError('INVALID_ARGUMENT', `${problem}; leave dimension out`)
     }
-    return { ...asked, ...models, dimension }
+    return { ...asked, ...sealedModels(models, providers.seal), dimension }
   } finally {
     await embedder.close()
   }
@@ -110,6 +115,42 @@ function withModel(config: ManagedIndexSettings['embedder']): ManagedIndexSettin
 function withChunkerModel(chunker: ChunkerSettings): ChunkerSettings {
   const { model } = parseChunkerConfig(chunker.config, 'chunker')
   return { ...chunker, config: { ...chunker.config, model } }
+}
+
+type Models = Pick<ManagedIndexSettings, 'embedder' | 'summarizer' | 'chunker'>
+
+/** Keys are kept sealed: a configuration lies in the catalog and in backups. */
+function sealedModels(models: Models, seal: KeySeal | undefined): Models {
+  if (seal === undefined) return models
+  const { embedder, summarizer, chunker } = models
+  return {
+    embedder: withSealedKey(embedder, seal),
+    ...(summarizer && { summarizer: withSealedKey(summarizer, seal) }),
+    ...(chunker && { chunker: { ...chunker, config: withSealedKey(chunker.config, seal) } }),
+  }
+}
+
+function withSealedKey(
+  config: ManagedIndexSettings['embedder'],
+  seal: KeySeal,
+): ManagedIndexSettings['embedder'] {
+  const { api_key: key } = config
+  if (typeof key !== 'string') return config
+  const pieces = parseReferences(key, 'api_key')
+  if (pieces.every(({ kind }) => kind !== 'literal')) return config
+  if (pieces.length > 1) {
+    const message = 'api_key: write the key, or references to it, but not both'
+    throw new ServiceError('INVALID_ARGUMENT', message)
+  }
+  return { ...config, api_key: sealedText(seal.seal(key)) }
+}
+
+/** What only the store writes. */
+function refuseSealed(config: ManagedIndexSettings['embedder'], where: string): void {
+  const { api_key: key } = config
+  if (typeof key !== 'string' || !isSealed(parseReferences(key, `${where}.api_key`))) return
+  const message = `${where}.api_key: a reference is \${VARIABLE} or \${secret:name}`
+  throw new ServiceError('INVALID_ARGUMENT', message)
 }
 
 /** Messages of providers show no secrets. */

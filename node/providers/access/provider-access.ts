@@ -9,6 +9,7 @@ import type { ProviderName } from '../config/provider-table.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import { hasReferences, parseReferences } from '../config/references.ts'
 import { ResolvedTexts } from './resolved-texts.ts'
+import type { KeySeal } from './key-seal.ts'
 import type { SecretSource } from './secret-source.ts'
 import { permitOf } from './url-rules.ts'
 import type { AddressRule, UrlOrigin, UrlPermit, UrlRules } from './url-rules.ts'
@@ -21,6 +22,8 @@ export interface ProviderSurroundings {
   readonly rules: UrlRules
   /** The variables to which configurations may refer. Absent: none but each provider's own. */
   readonly variables?: readonly VariableGrant[]
+  /** What seals keys that are written into configurations of indexes. Absent: nothing, they are kept as written. */
+  readonly seal?: KeySeal
   /** Where the node's own inference server answers. Absent: at the default of the provider `quarry`. */
   readonly ownInference?: OwnInferenceUrl
 }

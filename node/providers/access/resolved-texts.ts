@@ -2,6 +2,7 @@ import type { Env } from '../../../lib/env.ts'
 import { parseReferences, referenceText } from '../config/references.ts'
 import type { TextPiece } from '../config/references.ts'
 import { unavailable } from '../contract/provider-error.ts'
+import type { KeySeal } from './key-seal.ts'
 import type { SecretSource } from './secret-source.ts'
 import { isGranted } from './variable-grants.ts'
 import type { VariableGrant, VariableUse } from './variable-grants.ts'
@@ -11,6 +12,7 @@ export interface ReferenceSources {
   readonly env: Env
   readonly secrets: SecretSource
   readonly variables?: readonly VariableGrant[]
+  readonly seal?: KeySeal
 }
 
 /** Shorter ones would make a message unreadable, and protect nothing. */
@@ -66,6 +68,7 @@ export class ResolvedTexts {
 
   async #resolvePiece(piece: TextPiece, where: string, use: VariableUse): Promise<string> {
     if (piece.kind === 'literal') return piece.text
+    if (piece.kind === 'sealed') return this.#opened(piece.sealed, where)
     const value =
       piece.kind === 'variable'
         ? this.#granted(piece.name, use)
@@ -81,6 +84,17 @@ export class ResolvedTexts {
     }
     this.hide(value)
     return value
+  }
+
+  #opened(sealed: string, where: string): string {
+    const key = this.#sources.seal?.open(sealed)
+    if (key === undefined) {
+      throw unavailable(
+        `${where}: the key was sealed by another store or another secret of the cluster; create the index again`,
+      )
+    }
+    this.hide(key)
+    return key
   }
 
   #granted(name: string, use: VariableUse): string | undefined {

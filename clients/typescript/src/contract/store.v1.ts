@@ -694,7 +694,7 @@ export interface components {
             /**
              * @description The provider and the model that make vectors. Default `{provider: quarry, model: quarry-static-en}`,
              *     which is built in. `${VARIABLE}` and `${secret:name}` in `api_key` stand for what the node has; a key
-             *     that is written plainly is shown as `***`.
+             *     that is written itself is kept sealed, and shown as `***`.
              */
             readonly embedder?: {
                 readonly url?: components["schemas"]["ProviderUrl"];

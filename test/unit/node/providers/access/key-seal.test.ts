@@ -1,0 +1,43 @@
+import { expect } from 'chai'
+import { KeySeal, newSealSecret } from '../../../../../node/providers/access/key-seal.ts'
+import { parseReferences, sealedText } from '../../../../../node/providers/config/references.ts'
+
+const SECRET = Buffer.alloc(32, 7)
+
+describe('the seal of keys', () => {
+  const seal = new KeySeal(SECRET)
+
+  it('gives back what it sealed, also after a restart, and shows nothing of it', () => {
+    for (const key of ['k', 'sk-very-secret', 'x'.repeat(2_048)]) {
+      const sealed = seal.seal(key)
+
+      expect(new KeySeal(SECRET).open(sealed)).to.equal(key)
+      expect(sealed).to.not.include(Buffer.from(key.repeat(3)).toString('base64url').slice(0, 8))
+      expect(parseReferences(sealedText(sealed), 'k')).to.deep.equal([{ kind: 'sealed', sealed }])
+      expect(sealedText(sealed).length).to.be.at.most(4_096)
+    }
+  })
+
+  it('makes the same of the same key, and something else of another', () => {
+    expect(seal.seal('one')).to.equal(seal.seal('one'))
+    expect(seal.seal('one').slice(0, 16)).to.not.equal(seal.seal('two').slice(0, 16))
+  })
+
+  it('opens nothing that another secret sealed, or that was changed', () => {
+    const other = new KeySeal(Buffer.from(newSealSecret(), 'base64url'))
+    const sealed = seal.seal('sk-very-secret')
+
+    expect(other.open(sealed)).to.equal(undefined)
+    const bytes = Buffer.from(sealed, 'base64url')
+    for (let at = 0; at < bytes.length; at += 1) {
+      const changed = Buffer.from(bytes)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      expect(seal.open(changed.toString('base64url')), String(at)).to.equal(undefined)
+    }
+    expect(seal.open('')).to.equal(undefined)
+  })
+
+  it('refuses a key that no configuration can hold', () => {
+    expect(() => seal.seal('x'.repeat(2_049))).to.throw('at most 2048 bytes')
+  })
+})
