@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { ProviderPace } from '../../../../../node/providers/embedding/provider-pace.ts'
+import { LateClock } from '../../../../support/late-clock.ts'
 import type { PacedCall } from '../../../../../node/providers/embedding/provider-pace.ts'
 import {
   ProviderError,
@@ -174,16 +175,85 @@ describe('the pace of a provider', () => {
   it('counts the queries that wait before it to what a query would wait', async () => {
     void ask('a')
     await settle()
-    await limited(0, 0) // one call in two seconds
-    clock.advance(1_500)
-    void ask('first', { isUrgent: true })
+    await limited(0, 0) // one call in two seconds, and one query in half a second
+    for (const name of ['first', 'second', 'third']) {
+      void ask(name, { isUrgent: true })
+      await settle()
+    }
+
+    expect(pace.waiting).to.equal(2)
+    expect(ended).to.deep.equal(['a failed', 'third failed'])
+  })
+
+  it('asks for a query twice in a second, however slow documents are (PP4)', async () => {
+    for (let each = 0; each < 8; each += 1) {
+      void ask(`storm ${each}`)
+      await settle()
+      await limited(each)
+      clock.advance(10_000)
+    }
+    expect(pace.ratePerS).to.be.below(1)
+    void ask('document')
+    await settle()
+    await limited(8)
+    const before = ended.length
+
+    void ask('query', { isUrgent: true })
+    void ask('next document')
+    clock.advance(500)
     await settle()
 
-    void ask('second', { isUrgent: true })
+    expect(names().slice(9)).to.deep.equal(['query'])
+    expect(ended).to.have.length(before)
+  })
+
+  it('is fast again soon after a storm: each success doubles the rate (PP3)', async () => {
+    pace = new ProviderPace({ inFlightMax: 50, bytesMax: 1e6 }, clock)
+    for (let each = 0; each < 40; each += 1) void ask(`call ${each}`)
+    await settle()
+    clock.advance(1)
+    await limited(0)
+    for (let at = 40; at < 52; at += 1) {
+      void ask('again', { isUrgent: true })
+      clock.advance(1_000)
+      await settle()
+      await limited(at)
+    }
+    const low = pace.ratePerS ?? Infinity
+
+    for (let each = 0; each < 6; each += 1) {
+      const from = running.length
+      void ask(`query ${each}`, { isUrgent: true })
+      clock.advance(1_000)
+      await settle()
+      for (const { end } of running.slice(from)) end()
+      await settle()
+    }
+
+    expect(low).to.be.below(0.5)
+    expect(pace.ratePerS ?? Infinity).to.be.above(16)
+    expect(ended.filter((name) => name.startsWith('query'))).to.have.length(6)
+  })
+
+  it('wakes those who wait although a call comes after their moment and before the timer', async () => {
+    const late = new LateClock()
+    pace = new ProviderPace({ inFlightMax: 3, bytesMax: 100 }, late)
+    void ask('a')
+    await settle()
+    await limited(0, 100)
+    void ask('b')
     await settle()
 
-    expect(pace.waiting).to.equal(1)
-    expect(ended).to.deep.equal(['a failed', 'second failed'])
+    late.pass(3_000)
+    void ask('c')
+    await settle()
+    running[1]?.end()
+    late.pass(5_000)
+    late.deliver()
+    await settle()
+
+    expect(names()).to.deep.equal(['a', 'b', 'c'])
+    expect(pace.waiting).to.equal(0)
   })
 
   it('forgets a waiting call whose signal aborts, and the others have their turns', async () => {
@@ -254,7 +324,7 @@ class RealisticClock extends ManualClock {
     return now
   }
 
-  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return super.sleep(Math.max(0, ms - EARLY_MS), signal)
+  override after(ms: number, act: () => void): () => void {
+    return super.after(Math.max(0, ms - EARLY_MS), act)
   }
 }
