@@ -71,3 +71,6 @@ export const PROGRAMS_TOO_LONG =
 export function refuse(where: string, problem: string): never {
   throw new ServiceError('INVALID_ARGUMENT', `${where}: ${problem}`)
 }
+
+/** Characters of a template in a query: what its compiler takes (node/template), which is another layer. */
+export const TEMPLATE_LENGTH_MAX = 65_536

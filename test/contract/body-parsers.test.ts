@@ -60,6 +60,7 @@ const claim = (fields: string) => `{"read_set":[{${fields}}]}`
 
 const QUERIES_GOOD = [
   '{"semantic_search":"sea","indexes":["v","w"],"search_effort":0,"distance_under":-1.5}',
+  '{"semantic_search":"sea","oversampling":2.5}',
   '{"semantic_search":"sea","embedding_template":"{{this}}","aggregate_over":"hits"}',
   '{"embeddings":{"v":[1,-2.5e-3],"w":"AACAPw=="},"merge_config":{"strategy":"rsf","window_size":5}}',
   '{"embeddings":{"s":{"indices":[1,4294967295],"values":[0.5,1]}},"distance_over":0}',
@@ -94,6 +95,7 @@ const QUERIES_BAD = [
   '{"similar_to":{"key":""}}',
   '{"indexes":[]}',
   '{"semantic_search":"a","search_effort":2}',
+  '{"semantic_search":"a","oversampling":0}',
   '{"semantic_search":"a","distance_under":"1"}',
   '{"merge_config":{"strategy":"best"}}',
   '{"merge_config":{"weights":{"v":-1}}}',

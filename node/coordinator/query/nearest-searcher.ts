@@ -73,12 +73,18 @@ export class NearestSearcher {
       const { terms, weights } = sought
       return { vector: { terms, weights }, limit, nowMs }
     }
-    const { distanceUnder, distanceOver, effort = 0.5 } = this.#run.request.vectors ?? {}
+    const {
+      oversampling,
+      distanceUnder,
+      distanceOver,
+      effort = 0.5,
+    } = this.#run.request.vectors ?? {}
     return {
       vector: sought.vector,
       limit,
       effort,
       nowMs,
+      ...(oversampling === undefined ? {} : { oversampling }),
       ...(distanceUnder === undefined ? {} : { distanceUnder }),
       ...(distanceOver === undefined ? {} : { distanceOver }),
     }

@@ -120,6 +120,7 @@ const MEMBERS = [
   'similar_to',
   'indexes',
   'search_effort',
+  'oversampling',
   'distance_under',
   'distance_over',
   'merge_config',

@@ -3,7 +3,7 @@
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { parseFieldPath, type FieldPath } from '../../document/field-path.ts'
 import { integerOf, optionalTextOf, textOf } from '../language/query-clause.ts'
-import { refuse } from '../query-limits.ts'
+import { refuse, TEMPLATE_LENGTH_MAX } from '../query-limits.ts'
 import { isRawNumber, type JsonObject, type JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
 
@@ -32,7 +32,6 @@ export interface RerankerRequest {
 
 /** More texts take any model too long. */
 export const RERANKED_MAX = 1000
-const TEMPLATE_LENGTH_MAX = 100_000
 const NAME_LENGTH_MAX = 1000
 const SETTINGS_MAX = 16
 const SETTING_LENGTH_MAX = 4096

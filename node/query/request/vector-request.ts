@@ -7,7 +7,7 @@ import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { numberOf } from '../../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { checkMembers, optionalTextOf, parseNumber, textOf } from '../language/query-clause.ts'
-import { refuse } from '../query-limits.ts'
+import { refuse, TEMPLATE_LENGTH_MAX } from '../query-limits.ts'
 import type { JsonObject, JsonValue } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
 
@@ -23,6 +23,8 @@ export interface VectorRequest {
   readonly embeddings: ReadonlyMap<string, WrittenVector>
   /** From 0, the fastest, to 1, the most thorough. */
   readonly effort: number
+  /** How many candidates are compared exactly for each hit wanted; undefined: as many as the effort says. */
+  readonly oversampling: number | undefined
   /** Hits are at this distance or nearer. */
   readonly distanceUnder: number | undefined
   /** Hits are at this distance or farther. */
@@ -30,16 +32,16 @@ export interface VectorRequest {
 }
 
 const EFFORT_DEFAULT = 0.5
+const OVERSAMPLING_MAX = 100
 /** A table has no more indexes. */
 const EMBEDDINGS_MAX = 16
-const TEMPLATE_LENGTH_MAX = 100_000
 /** A character of base64 stands for so many bytes. */
 const BASE64_BYTES = 3 / 4
 const NUMBER_BYTES = 4
 /** A form of lists has two of them; one of terms and weights has more members. */
 const LIST_MEMBERS_MAX = 4
 const SOURCES = 'semantic_search, embeddings or similar_to'
-const OPTIONS = ['search_effort', 'distance_under', 'distance_over']
+const OPTIONS = ['search_effort', 'oversampling', 'distance_under', 'distance_over']
 
 /** Undefined for a query without vectors. */
 export function parseVectors(body: Clause): VectorRequest | undefined {
@@ -54,7 +56,9 @@ export function parseVectors(body: Clause): VectorRequest | undefined {
   if (distanceUnder !== undefined && distanceOver !== undefined && distanceOver > distanceUnder) {
     refuse('distance_over', 'is above distance_under, so that no hit can be between them')
   }
-  return { sought, embeddings, effort: parseEffort(body.members), distanceUnder, distanceOver }
+  const effort = parseEffort(body.members)
+  const oversampling = parseOversampling(body.members)
+  return { sought, embeddings, effort, oversampling, distanceUnder, distanceOver }
 }
 
 function parseSought(body: Clause): SoughtMeaning | undefined {
@@ -128,6 +132,14 @@ function parseEffort(members: JsonObject): number {
   if (value === undefined) return EFFORT_DEFAULT
   const effort = numberOf(value) ?? NaN
   return effort >= 0 && effort <= 1 ? effort : refuse('search_effort', 'must be from 0 to 1')
+}
+
+function parseOversampling(members: JsonObject): number | undefined {
+  const value = memberOf(members, 'oversampling')
+  if (value === undefined) return undefined
+  const factor = numberOf(value) ?? NaN
+  if (factor >= 1 && factor <= OVERSAMPLING_MAX) return factor
+  return refuse('oversampling', `must be from 1 to ${OVERSAMPLING_MAX}`)
 }
 
 function distanceOf(members: JsonObject, name: string): number | undefined {

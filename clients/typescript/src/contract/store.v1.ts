@@ -1383,10 +1383,16 @@ export interface components {
              */
             readonly indexes?: readonly string[];
             /**
-             * @description How thoroughly vectors are searched, from fast to almost exact.
+             * @description How thoroughly vectors are searched, from fast to almost exact: how far a search looks around, and
+             *     how many candidates it compares exactly.
              * @default 0.5
              */
             readonly search_effort?: number;
+            /**
+             * @description How many candidates are compared exactly for each hit wanted. By default `search_effort` and the
+             *     `quantization` of the index decide. Sparse vectors are always compared exactly.
+             */
+            readonly oversampling?: number;
             /**
              * @description Keeps hits at this distance or nearer. Only with one embeddings index, and without a search for
              *     words.

@@ -43,6 +43,7 @@ const isShaped = hasMembers({
   ...SOUGHT_SHAPE,
   vector: isVector,
   effort: (value) => isNumber(value) && Number(value) >= 0 && Number(value) <= 1,
+  oversampling: isOptional((value) => isNumber(value) && Number(value) >= 1),
   distanceUnder: isOptional(isNumber),
   distanceOver: isOptional(isNumber),
 })

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { TEMPLATE_LENGTH_MAX } from '../../../../../node/query/query-limits.ts'
+import { TEMPLATE_LENGTH_MAX as COMPILED_LENGTH_MAX } from '../../../../../node/template/compile-template.ts'
 import { parseExact } from '../../../../../node/document/exact-json.ts'
 import { checkVector } from '../../../../../node/query/request/vector-check.ts'
 import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
@@ -22,6 +25,7 @@ describe('the vectors of a query', () => {
       sought: { kind: 'text', text: 'sea', template: '{{this}}' },
       embeddings: new Map([['own', { kind: 'dense', vector: Float32Array.of(1, 2.5) }]]),
       effort: 1,
+      oversampling: undefined,
       distanceUnder: 2,
       distanceOver: -1,
     })
@@ -44,6 +48,17 @@ describe('the vectors of a query', () => {
     expect(aggregatesMatches).to.equal(true)
   })
 
+  it('take templates of the length that the contract says and their compiler takes', () => {
+    const contract = readFileSync('openapi/store.v1.yaml', 'utf8')
+    const lengths = ['embedding_template', 'document_renderer'].map((name) => {
+      return new RegExp(`${name}:\\s+type: string\\s+maxLength: (\\d+)`).exec(contract)?.[1]
+    })
+
+    expect([TEMPLATE_LENGTH_MAX, ...lengths.map(Number)]).to.deep.equal(
+      Array.from({ length: 3 }, () => COMPILED_LENGTH_MAX),
+    )
+  })
+
   it('may come from a document, and have defaults', () => {
     const { vectors } = parse('{"similar_to":{"key":"book/é"}}')
 
@@ -51,6 +66,7 @@ describe('the vectors of a query', () => {
       sought: { kind: 'document', key: Buffer.from('book/é') },
       embeddings: new Map(),
       effort: 0.5,
+      oversampling: undefined,
       distanceUnder: undefined,
       distanceOver: undefined,
     })
@@ -93,6 +109,8 @@ describe('the vectors of a query', () => {
     '{"search_effort":0.5}': 'search_effort: needs semantic_search, embeddings or similar_to',
     '{"distance_under":1}': 'distance_under: needs semantic_search',
     '{"semantic_search":"a","search_effort":1.1}': 'search_effort: must be from 0 to 1',
+    '{"semantic_search":"a","oversampling":0.5}': 'oversampling: must be from 1 to 100',
+    '{"oversampling":2}': 'oversampling: needs semantic_search, embeddings or similar_to',
     '{"semantic_search":"a","distance_over":2,"distance_under":1}':
       'distance_over: is above distance_under',
     '{"merge_config":[]}': 'merge_config: must be an object',

@@ -9,6 +9,7 @@ import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { OrdinalGatherer, type OrdinalSet } from '../../../../../../node/index/host/ordinal-set.ts'
 import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
 import { whyUnavailable } from '../../../../../../node/index/vector/graph/graph-libraries.ts'
+import type { NearestRequest } from '../../../../../../node/index/vector/vector-search.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
 import {
   Clusters,
@@ -78,7 +79,11 @@ class KnownIndex implements Disposable {
   }
 
   /** The share of the nearest documents, among those that pass, that searches find. */
-  recall(passes: (n: number) => boolean = () => true, isFiltered = false): number {
+  recall(
+    passes: (n: number) => boolean = () => true,
+    isFiltered = false,
+    more: Partial<NearestRequest> = {},
+  ): number {
     const distanceOf = PLAIN_DISTANCES[this.#settings.metric]
     const passing = [...this.vectors].filter(([n]) => passes(n))
     const filter = isFiltered ? ordinalsOf(passing.map(([n]) => n)) : undefined
@@ -89,7 +94,7 @@ class KnownIndex implements Disposable {
         .map(([n, vector]) => ({ key: `k${n}`, distance: distanceOf(query, vector) }))
         .toSorted((a, b) => a.distance - b.distance)
         .slice(0, LIMIT)
-      const keys = new Set(this.world.keys(query, { limit: LIMIT, filter }))
+      const keys = new Set(this.world.keys(query, { limit: LIMIT, filter, ...more }))
       found += nearest.filter(({ key }) => keys.has(key)).length
       wanted += nearest.length
     }
@@ -124,6 +129,32 @@ describe('the nearest of many vectors', function () {
       using index = new KnownIndex({ ...COSINE_F16, quantization }, DOCUMENTS / 2)
 
       expect(index.recall()).to.be.at.least(RECALL_MIN)
+    })
+  }
+
+  for (const quantization of ['i8', 'binary'] as const) {
+    it(`are nearly all found in graphs of ${quantization} with effort 1, and fewer with less`, () => {
+      using index = new KnownIndex({ ...COSINE_F16, quantization }, DOCUMENTS)
+      const byEffort = (effort: number): number => index.recall(() => true, false, { effort })
+
+      const recalls = [0, 0.5, 1].map(byEffort)
+
+      expect(recalls[2]).to.be.at.least(0.99)
+      expect(recalls[0]).to.be.below(recalls[1] ?? 0)
+      expect(recalls[1]).to.be.at.most(recalls[2] ?? 0)
+    })
+
+    it(`are found in graphs of ${quantization} by as many candidates as a query asks for`, () => {
+      using index = new KnownIndex({ ...COSINE_F16, quantization }, DOCUMENTS)
+      const by = (oversampling: number): number => {
+        return index.recall(() => true, false, { effort: 0, oversampling })
+      }
+
+      const recalls = [1, 5, 100].map(by)
+
+      expect(recalls).to.deep.equal(recalls.toSorted((a, b) => a - b))
+      expect(recalls[0]).to.be.below(recalls[2] ?? 0)
+      expect(recalls[2]).to.be.at.least(0.98)
     })
   }
 
