@@ -10,9 +10,10 @@ const PARSED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
   ['createTable', 2 * MIB],
   ['updateTableSchema', 2 * MIB],
   ['createIndex', MIB],
-  ['scanTable', MIB],
   ['moveReplica', MIB],
   ['transferLeader', MIB],
+  // Lists of 65,536 values.
+  ['scanTable', 4 * MIB],
   // A hundred queries in lines; each has a limit of its own.
   ['queryTable', 16 * MIB],
   ['queryGlobal', 16 * MIB],

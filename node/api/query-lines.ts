@@ -5,7 +5,7 @@ import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 
 export const QUERIES_PER_REQUEST_MAX = 100
 /** The largest query. */
-export const QUERY_BYTES_MAX = 1024 * 1024
+export const QUERY_BYTES_MAX = 4 * 1024 * 1024
 
 const LINE_FEED = 0x0a
 const SPACE = 0x20

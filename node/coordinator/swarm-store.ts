@@ -10,6 +10,7 @@ import { NO_CONDITIONS } from '../index/text/search/text-search.ts'
 import type { TableField } from '../schema/table-field.ts'
 import type { TableFieldsDirectory } from '../shard/following/table-fields.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
+import { keysOf } from '../query/query-fields.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
 import { clusterStatusOf } from './cluster-status.ts'
@@ -279,7 +280,8 @@ export class SwarmStore implements StoreService {
     const table = this.#find(name) ?? (await this.#known(name))
     const range = keyRangeOf(request)
     const tester = await this.#testerOf(table, request.filter)
-    const pages = scanTable(this.#with.scan, { table, range, signal })
+    const keys = request.filter && keysOf(request.filter)
+    const pages = scanTable(this.#with.scan, { table, range, keys, signal })
     const special = this.#specialOf(table, signal)
     return scanLines(pages, request, { clock: this.#with.clock, special, tester, memory })
   }

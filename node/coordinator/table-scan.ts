@@ -2,11 +2,19 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
-import { intersectRanges, keyAfter, type KeyRange } from '../shard/command/key-range.ts'
+import {
+  intersectRanges,
+  keyAfter,
+  rangeContains,
+  type KeyRange,
+} from '../shard/command/key-range.ts'
 import { historyGone } from '../shard/shard-scan.ts'
-import type { ScanRow, Shard } from '../shard/shard.ts'
+import type { ScanRow, Shard, ShardScanOptions } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { ReadPins } from './read-pins.ts'
+
+/** Shards of other nodes take a round trip for each. */
+const SEEKS_AT_ONCE = 16
 
 /** `hybridClock` gives a scan its timestamp, and `pins` keep the history that it still needs. */
 export interface TableScanOptions {
@@ -36,6 +44,8 @@ export function keyRangeOf({ from, to, inclusiveFrom, exclusiveTo }: ClientRange
 export interface ScannedTable {
   readonly table: Pick<OpenTable, 'shards'>
   readonly range: KeyRange
+  /** Set if no other key is wanted. They are looked up, instead of a walk over the range. */
+  readonly keys?: readonly Buffer[] | undefined
   readonly signal: AbortSignal
 }
 
@@ -47,7 +57,7 @@ export interface ScannedTable {
  */
 export async function* scanTable(
   { hybridClock, pins }: TableScanOptions,
-  { table, range, signal }: ScannedTable,
+  { table, range, keys, signal }: ScannedTable,
 ): AsyncGenerator<ScanRow[]> {
   if (range.end !== undefined && range.start.compare(range.end) >= 0) return
   const parts = table.shards.flatMap((shard) => {
@@ -55,13 +65,45 @@ export async function* scanTable(
     return part === undefined ? [] : [{ shard, part }]
   })
   // One shard takes the timestamp itself, with the message that begins its scan.
-  const at = parts.length > 1 ? await momentOf(parts, signal) : undefined
+  const isOneScan = parts.length === 1 && keys === undefined
+  const at = isOneScan ? undefined : await momentOf(parts, signal)
   using scope = new DisposableStack()
   const pin = scope.use(pins.pin(at ?? hybridClock.readPoint()))
+  const pages =
+    keys === undefined ? walkParts(parts, at, signal) : seekKeys(parts, { keys, at, signal })
+  for await (const page of pages) {
+    if (!pin.isHeld()) throw historyGone()
+    yield page
+  }
+}
+
+async function* walkParts(
+  parts: readonly ScannedPart[],
+  at: Timestamp | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<ScanRow[]> {
+  for (const { shard, part } of parts) yield* await shard.scan({ range: part, at, signal })
+}
+
+/** The rows of some keys, in key order, some keys at a time. */
+async function* seekKeys(
+  parts: readonly ScannedPart[],
+  {
+    keys,
+    at,
+    signal,
+  }: { readonly keys: readonly Buffer[] } & Pick<ShardScanOptions, 'at' | 'signal'>,
+): AsyncGenerator<ScanRow[]> {
+  const sorted = keys.toSorted((a, b) => a.compare(b))
+  const unique = sorted.filter((key, i) => i === 0 || sorted[i - 1]?.equals(key) !== true)
   for (const { shard, part } of parts) {
-    for await (const page of await shard.scan({ range: part, at, signal })) {
-      if (!pin.isHeld()) throw historyGone()
-      yield page
+    const here = unique.filter((key) => rangeContains(part, key))
+    for (let from = 0; from < here.length; from += SEEKS_AT_ONCE) {
+      const found = here.slice(from, from + SEEKS_AT_ONCE).map(async (key) => {
+        const range = { start: key, end: keyAfter(key) }
+        return (await Array.fromAsync(await shard.scan({ range, at, signal }))).flat()
+      })
+      yield (await Promise.all(found)).flat()
     }
   }
 }

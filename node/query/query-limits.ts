@@ -22,6 +22,9 @@ const QUERY_PROGRAM_LENGTH_MAX = 50_000
 /** The limit of one wildcard or regular expression, in characters. */
 export const QUERY_PATTERN_LENGTH_MAX = 1000
 export const QUERY_IDS_MAX = 10_000
+/** The limit of values of all lists of values together, and of their characters. They count neither as clauses nor as text. */
+export const QUERY_VALUES_MAX = 65_536
+const QUERY_VALUES_LENGTH_MAX = 4 * 1024 * 1024
 export const QUERY_SLOP_MAX = 1000
 /** Boosts of this size, nested to all depths, still multiply to a finite number. */
 export const QUERY_BOOST_MAX = 10_000
@@ -31,6 +34,8 @@ export interface ClauseBudget {
   clausesLeft: number
   charactersLeft: number
   programLengthLeft: number
+  valuesLeft: number
+  valueCharactersLeft: number
 }
 
 export function buildClauseBudget(): ClauseBudget {
@@ -38,6 +43,8 @@ export function buildClauseBudget(): ClauseBudget {
     clausesLeft: QUERY_CLAUSES_MAX,
     charactersLeft: QUERY_TEXT_TOTAL_MAX,
     programLengthLeft: QUERY_PROGRAM_LENGTH_MAX,
+    valuesLeft: QUERY_VALUES_MAX,
+    valueCharactersLeft: QUERY_VALUES_LENGTH_MAX,
   }
 }
 
@@ -55,6 +62,15 @@ export function takeText(budget: ClauseBudget, length: number, where: string): v
     where,
     `all texts, terms and patterns of a query may have at most ${QUERY_TEXT_TOTAL_MAX} characters`,
   )
+}
+
+/** Takes the values of a list. Throws INVALID_ARGUMENT if all lists have more, or longer ones, than allowed. */
+export function takeValues(budget: ClauseBudget, values: readonly string[], where: string): void {
+  budget.valuesLeft -= values.length
+  for (const { length } of values) budget.valueCharactersLeft -= length
+  if (budget.valuesLeft < 0) refuse(where, `all values may be at most ${QUERY_VALUES_MAX}`)
+  if (budget.valueCharactersLeft >= 0) return
+  refuse(where, `all values may have at most ${QUERY_VALUES_LENGTH_MAX} characters together`)
 }
 
 /** Takes `length` instructions. False means that the regular expressions are too long together. */

@@ -97,6 +97,8 @@ export type Query = Scored &
     | { readonly kind: 'bool'; readonly field: FieldName; readonly value: boolean }
     /** CIDR notation that the parser has checked. */
     | { readonly kind: 'ip'; readonly field: FieldName; readonly cidr: string }
+    /** Matches if a value of the field is one of these, each as exact as a term. All matches score the boost. */
+    | { readonly kind: 'any-of'; readonly field: FieldName; readonly values: readonly string[] }
     /** Matches if the field has a value. */
     | { readonly kind: 'exists'; readonly field: FieldName }
     | { readonly kind: 'ids'; readonly ids: readonly string[] }

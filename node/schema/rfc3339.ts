@@ -56,7 +56,7 @@ function boundMs(text: string, isEnd: boolean): number | undefined {
   return ms === undefined || !isEnd ? ms : ms + DAY_MS
 }
 
-function isDay(text: string): boolean {
+export function isDay(text: string): boolean {
   return DAY_ONLY.test(text.trim())
 }
 

@@ -10,6 +10,8 @@ export interface TermMatcher {
   readonly upTo: string | undefined
   /** Set if exactly the terms from `from` up to `to`, exclusive, match, in the order of `compareTexts`. */
   readonly range?: { readonly from: string; readonly to: string | undefined } | undefined
+  /** Set if exactly these terms match: they are looked up instead of a walk. */
+  readonly terms?: ReadonlySet<string>
   matches(term: string): boolean
   /** After a term that does not match: a prefix of it that no matching term has, if it is known. */
   deadEnd?(): string | undefined
@@ -92,6 +94,8 @@ export type EngineQuery =
       readonly min: number
       readonly max: number
       readonly boost: number
+      /** Set if only these values match. */
+      readonly among?: ReadonlySet<number>
       readonly exact?: { readonly field: string; readonly matcher: TermMatcher }
     }
   /** A box that contains every candidate, and the exact test. */

@@ -5,8 +5,9 @@ import { parseFieldPath } from '../../document/field-path.ts'
 import { describeKind } from '../../document/exact-json.ts'
 import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.ts'
 import { buildBoolean } from './parse-query.ts'
+import { valuesOf } from './parse-any-of.ts'
 import { parseExactTerm } from './parse-text-queries.ts'
-import { checkMembers, listOf, parseText, textOf } from './query-clause.ts'
+import { checkMembers, parseText, textOf } from './query-clause.ts'
 import {
   buildClauseBudget,
   QUERY_CLAUSES_MAX,
@@ -101,16 +102,17 @@ function parseTerm(clause: Clause): Query {
   return { kind: 'term', field: fieldOf(clause), term, boost: 1 }
 }
 
+/** Few values score as words do; more than a query has clauses score alike. */
 function parseTerms(clause: Clause): Query {
   checkMembers(clause, ['field', 'values'])
   const field = fieldOf(clause)
-  const values = listOf(clause, 'values', { what: 'value', max: QUERY_CLAUSES_MAX })
-  const should = values.map((value, index): Query => {
+  const values = valuesOf(clause)
+  if (values.length > QUERY_CLAUSES_MAX) return { kind: 'any-of', field, values, boost: 1 }
+  const should = values.map((term, index): Query => {
     const where = `${clause.where}.values[${index}]`
     if (!takeClause(clause.budget)) {
       refuse(where, `a query may have at most ${QUERY_CLAUSES_MAX} clauses`)
     }
-    const term = parseExactTerm(value, where)
     takeText(clause.budget, term.length, where)
     return { kind: 'term', field, term, boost: 1 }
   })

@@ -14,13 +14,13 @@ import {
   parseMatch,
   parseMatchPhrase,
   parseMultiMatch,
-  parsePhraseTerms,
   parsePrefix,
   parseRegexp,
   parseStringQuery,
   parseTerm,
   parseWildcardQuery,
 } from './parse-text-queries.ts'
+import { parseTerms } from './parse-any-of.ts'
 import { parseSimple } from './parse-simple-query.ts'
 import { parseBool, parseDateRange, parseIpRange, parseRange } from './parse-value-queries.ts'
 import {
@@ -63,7 +63,7 @@ const SHAPES: readonly Shape[] = [
     others: ['field', 'analyzer', 'fuzziness', 'slop'],
     parse: parseMatchPhrase,
   },
-  { signs: ['terms'], others: ['field', 'slop'], parse: parsePhraseTerms },
+  { signs: ['terms'], others: ['field', 'slop'], parse: parseTerms },
   { signs: ['prefix'], others: ['field'], parse: parsePrefix },
   { signs: ['wildcard'], others: ['field'], parse: parseWildcardQuery },
   { signs: ['regexp'], others: ['field'], parse: parseRegexp },

@@ -132,6 +132,12 @@ export const FILTERS_BY_CLAUSE: Readonly<Record<string, (field: string) => reado
     { term: 'sae', fuzziness: 1, field },
     { term: 'sea' },
   ],
+  AnyValueClause: (field) => [
+    { terms: { field, values: ['sea', 'Sea', 'red', 'none'] } },
+    { terms: { field, values: [5, 2, 1, '42', JSON.rawJSON('9007199254740993')] } },
+    { terms: { field, values: [true, 'false'] } },
+    { terms: { field, values: ['2024-05-01', '2024-05-01T12:00:00Z'] } },
+  ],
   PrefixClause: (field) => ['', 'se', 'Se', 'nor', '1', 'sea ch'].map((prefix) => ({ prefix, field })),
   WildcardClause: (field) => ['s?a', 'se*', '*t*', '*', 'sea*chart'].map((wildcard) => ({ wildcard, field })),
   RegexpClause: (field) => ['s.a', 'sea.*', '[a-z]+', ''].map((regexp) => ({ regexp, field })),

@@ -356,7 +356,7 @@ export interface paths {
          * Search a table
          * @description Finds documents by their content, the best first, and summarises the hits.
          *
-         *     The body is one query, or several as NDJSON, a line each (at most 100, each of at most 1 MiB).
+         *     The body is one query, or several as NDJSON, a line each (at most 100, each of at most 4 MiB).
          *     The answers come in the same order, and each query is run when the answers before it have been
          *     read. A single query that fails is answered with the status of its error; of several,
          *     each has a `status` of its own, and those that fail have `error` and `code` beside it.
@@ -1014,7 +1014,7 @@ export interface components {
          *
          *     One query may have 1024 clauses, 20 levels deep; a text or query string 10000 characters, a
          *     pattern 1000 (a regular expression 500), all texts, terms and patterns together 200000; 8192
-         *     words in all; 10000 ids. Regular expressions may together repeat up to 50000 parts. Prefixes,
+         *     words in all; 10000 ids; 65536 values in lists (`terms`). Regular expressions may together repeat up to 50000 parts. Prefixes,
          *     wildcards, ranges and fuzzy words may mean any number of terms; one word of a fuzzy phrase may
          *     mean 1024, one of several words in a pattern 4096, and all of a query 16384. A query above a limit is refused with 400, and the message names the limit.
          *
@@ -1035,6 +1035,7 @@ export interface components {
          *     | `{"query": "title:sea +price:>5 -\\"old map\\""}` | the query string holds: words, `field:word`, `"phrases"`, `+` and `-`, `AND`, `OR`, `NOT`, brackets, ranges, `wild*`, `fuzzy~` |
          *     | `{"match_phrase": "sea chart", "field": "title", "slop": 0, "fuzziness": 0}` | the field has these words in a row, moved by up to `slop` places, each with up to `fuzziness` changed characters |
          *     | `{"terms": ["sea", ["chart", "map"]], "field": "title"}` | the field has these exact terms in a row, of a list any one |
+         *     | `{"terms": {"field": "sku", "values": ["a1", 7]}}` | a value of the field is exactly one of these: up to 65536 values, of 4194304 characters together. They score alike |
          *     | `{"start": "2024-01-01", "end": "2024-07-01", "field": "at"}` | the date is not before `start` and before `end`; with `inclusive_end`, a day as `end` is part of the range |
          *     | `{"cidr": "10.0.0.0/8", "field": "address"}` | the field is an address of the network |
          *     | `{"term": "north", "field": "region"}` | the field is exactly this |
@@ -1057,7 +1058,7 @@ export interface components {
          *     | `{"must": ..., "should": ..., "must_not": ..., "filter": ...}` | the parts hold, as their names say |
          *     | `{"match_all": {}}`, `{"match_none": {}}` | always, never |
          */
-        readonly DocumentFilter: components["schemas"]["QueryStringClause"] | components["schemas"]["SimpleClause"] | components["schemas"]["MatchClause"] | components["schemas"]["MatchPhraseClause"] | components["schemas"]["PhraseTermsClause"] | components["schemas"]["TermClause"] | components["schemas"]["PrefixClause"] | components["schemas"]["WildcardClause"] | components["schemas"]["RegexpClause"] | components["schemas"]["MultiMatchClause"] | components["schemas"]["BoolClause"] | components["schemas"]["NumberRangeClause"] | components["schemas"]["TextRangeClause"] | components["schemas"]["DateRangeClause"] | components["schemas"]["NetworkClause"] | components["schemas"]["GeoBoxClause"] | components["schemas"]["GeoDistanceClause"] | components["schemas"]["GeoPolygonClause"] | components["schemas"]["GeoShapeClause"] | components["schemas"]["IdsClause"] | components["schemas"]["ConjunctionClause"] | components["schemas"]["DisjunctionClause"] | components["schemas"]["BooleanClause"] | components["schemas"]["MatchAllClause"] | components["schemas"]["MatchNoneClause"];
+        readonly DocumentFilter: components["schemas"]["QueryStringClause"] | components["schemas"]["SimpleClause"] | components["schemas"]["MatchClause"] | components["schemas"]["MatchPhraseClause"] | components["schemas"]["PhraseTermsClause"] | components["schemas"]["AnyValueClause"] | components["schemas"]["TermClause"] | components["schemas"]["PrefixClause"] | components["schemas"]["WildcardClause"] | components["schemas"]["RegexpClause"] | components["schemas"]["MultiMatchClause"] | components["schemas"]["BoolClause"] | components["schemas"]["NumberRangeClause"] | components["schemas"]["TextRangeClause"] | components["schemas"]["DateRangeClause"] | components["schemas"]["NetworkClause"] | components["schemas"]["GeoBoxClause"] | components["schemas"]["GeoDistanceClause"] | components["schemas"]["GeoPolygonClause"] | components["schemas"]["GeoShapeClause"] | components["schemas"]["IdsClause"] | components["schemas"]["ConjunctionClause"] | components["schemas"]["DisjunctionClause"] | components["schemas"]["BooleanClause"] | components["schemas"]["MatchAllClause"] | components["schemas"]["MatchNoneClause"];
         /**
          * @description The dotted path of a field, such as `author.name`. Without it, the fields are searched that the
          *     table's schema says, or all of them.
@@ -1137,6 +1138,13 @@ export interface components {
             readonly analyzer?: string;
             readonly fuzziness?: components["schemas"]["Fuzziness"];
             readonly slop?: components["schemas"]["Slop"];
+            readonly boost?: components["schemas"]["Boost"];
+        };
+        readonly AnyValueClause: {
+            readonly terms: {
+                readonly field?: components["schemas"]["FieldName"];
+                readonly values: readonly components["schemas"]["ExactTerm"][];
+            };
             readonly boost?: components["schemas"]["Boost"];
         };
         readonly PhraseTermsClause: {
@@ -2655,6 +2663,7 @@ export type QueryStringClause = components['schemas']['QueryStringClause'];
 export type SimpleClause = components['schemas']['SimpleClause'];
 export type MatchClause = components['schemas']['MatchClause'];
 export type MatchPhraseClause = components['schemas']['MatchPhraseClause'];
+export type AnyValueClause = components['schemas']['AnyValueClause'];
 export type PhraseTermsClause = components['schemas']['PhraseTermsClause'];
 export type TermClause = components['schemas']['TermClause'];
 export type PrefixClause = components['schemas']['PrefixClause'];

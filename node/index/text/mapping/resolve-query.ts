@@ -6,6 +6,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NOTHING, QueryContext, UnfitFieldError, type ResolutionRules } from './query-context.ts'
+import { resolveAnyOf } from './resolve-any-of.ts'
 import { resolveGeo } from './resolve-geo.ts'
 import { doubleRange, numberRange, textRange } from './resolve-range.ts'
 import {
@@ -76,6 +77,7 @@ const RESOLVERS: Resolvers = {
   prefix: resolvePrefix,
   wildcard: resolveWildcard,
   regexp: resolveRegexp,
+  'any-of': resolveAnyOf,
   bool: resolveBool,
   ip: resolveNetwork,
   numbers: resolveRange,

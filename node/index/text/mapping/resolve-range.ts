@@ -90,13 +90,13 @@ function termRange({ field, name, bounds, boost }: RangeRequest<string>): Engine
   }
 }
 
-function toNumber(text: string, name: string): number {
+export function toNumber(text: string, name: string): number {
   const trimmed = text.trim()
   if (!DECIMAL.test(trimmed)) refuse(name, `contains numbers, but "${text}" is not a number`)
   return Number(trimmed)
 }
 
-function toDateMs(text: string, name: string): number {
+export function toDateMs(text: string, name: string): number {
   const ms = parseDateMs(text.trim())
   return ms ?? refuse(name, `contains dates, but "${text}" is not an RFC 3339 timestamp or day`)
 }

@@ -100,6 +100,12 @@ export function regexpMatcher(pattern: string): TermMatcher {
   }
 }
 
+/** Exactly these terms match. */
+export function listMatcher(terms: readonly string[]): TermMatcher {
+  const known = new Set(terms)
+  return { prefix: '', upTo: undefined, terms: known, matches: (term) => known.has(term) }
+}
+
 export function termRangeMatcher(bounds: QueryBounds<string>): TermMatcher {
   const { min, max, inclusiveMin, inclusiveMax } = bounds
   return {

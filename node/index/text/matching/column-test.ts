@@ -25,9 +25,14 @@ export function testOf(query: ColumnQuery): ColumnTest {
   return query.kind === 'range' ? rangeTest(query) : areaTest(query)
 }
 
-/** Tests for a value in the range. Both ends are included. */
-export function rangeTest(range: { readonly min: number; readonly max: number }): ColumnTest {
-  const { min, max } = range
+/** Tests for a value in the range, with both ends, or for one of `among`. */
+export function rangeTest(range: {
+  readonly min: number
+  readonly max: number
+  readonly among?: ReadonlySet<number>
+}): ColumnTest {
+  const { min, max, among } = range
+  if (among !== undefined) return listTest(among)
   return {
     passes: (values, from, to) => {
       for (let i = from; i < to; i += 1) {
@@ -37,6 +42,22 @@ export function rangeTest(range: { readonly min: number; readonly max: number })
       return false
     },
     addPassing: (bits, from, chunk) => addInRange(bits, from, { ...chunk, ...range }),
+  }
+}
+
+function listTest(among: ReadonlySet<number>): ColumnTest {
+  return {
+    passes: (values, from, to) => {
+      for (let i = from; i < to; i += 1) if (among.has(f64At(values, i))) return true
+      return false
+    },
+    addPassing: (bits, from, { values, ends }) => {
+      let i = 0
+      for (let at = 0; at < ends.length; at += 1) {
+        const end = u32At(ends, at)
+        for (; i < end; i += 1) if (among.has(f64At(values, i))) setBit(bits, from + at)
+      }
+    },
   }
 }
 

@@ -34,6 +34,8 @@ export function* expandedSet(
   const field = segment.field(query.field)
   if (field === undefined) return bits
   yield* field.prepareTerms()
+  const { terms } = query.matcher
+  if (terms !== undefined) return yield* listedSet({ field, terms, bits }, poll)
   const range = ordinalsOf(field, query.matcher)
   if (range !== undefined) return yield* columnSet(segment, range, poll)
   const docs = new Uint32Array(BLOCK_LENGTH)
@@ -43,6 +45,31 @@ export function* expandedSet(
       yield poll.renewed()
       continue
     }
+    const source = field.postings(entry)
+    for (let block = 0; block < source.blockCount; block += 1) {
+      const count = source.decodeDocs(block, docs)
+      setBits(bits, docs, count)
+      if (poll.spend(count + POSTINGS_COST)) yield poll.renewed()
+    }
+  }
+  return bits
+}
+
+/** Adds the documents with a term of the list. */
+function* listedSet(
+  list: {
+    readonly field: SegmentField
+    readonly terms: ReadonlySet<string>
+    readonly bits: Bitset
+  },
+  poll: Poll,
+): Sliced<Bitset> {
+  const { field, terms, bits } = list
+  const docs = new Uint32Array(BLOCK_LENGTH)
+  for (const term of terms) {
+    const entry = field.find(term)
+    if (poll.spend(KEY_COST)) yield poll.renewed()
+    if (entry === undefined) continue
     const source = field.postings(entry)
     for (let block = 0; block < source.blockCount; block += 1) {
       const count = source.decodeDocs(block, docs)

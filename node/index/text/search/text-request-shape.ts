@@ -70,12 +70,17 @@ const QUERIES: Readonly<Record<Query['kind'], Members>> = {
   prefix: { field: isFieldName, prefix: isText },
   wildcard: { field: isFieldName, pattern: isText },
   regexp: { field: isFieldName, pattern: isText },
-  numbers: { field: isFieldName, bounds: boundsOf(isNumber) },
+  numbers: {
+    field: isFieldName,
+    bounds: boundsOf(isNumber),
+    exact: isOptional(boundsOf(isText)),
+  },
   terms: { field: isFieldName, bounds: boundsOf(isText) },
   dates: { field: isFieldName, bounds: boundsOf(isNumber) },
   'untyped-range': { field: isFieldName, bounds: boundsOf(isText) },
   bool: { field: isFieldName, value: isBoolean },
   ip: { field: isFieldName, cidr: isText },
+  'any-of': { field: isFieldName, values: isListOf(isText) },
   exists: { field: isFieldName },
   ids: { ids: isListOf(isText) },
   boolean: {

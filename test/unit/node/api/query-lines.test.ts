@@ -47,8 +47,8 @@ describe('the queries of a body', () => {
   it('must be short enough to be parsed in one step', () => {
     const long = `{"a":"${'x'.repeat(QUERY_BYTES_MAX)}"}`
 
-    expect(refusalOf(long)).to.match(/at most 1048576 bytes/)
-    expect(refusalOf(`{}\n${long}`)).to.match(/at most 1048576 bytes/)
-    expect(refusalOf(`${long}\n{}`)).to.match(/at most 1048576 bytes/)
+    expect(refusalOf(long)).to.match(/at most 4194304 bytes/)
+    expect(refusalOf(`{}\n${long}`)).to.match(/at most 4194304 bytes/)
+    expect(refusalOf(`${long}\n{}`)).to.match(/at most 4194304 bytes/)
   })
 })

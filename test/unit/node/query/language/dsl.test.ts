@@ -125,6 +125,12 @@ const LEAVES: Readonly<Record<Exclude<Kind, Elsewhere | 'boolean'>, fc.Arbitrary
       prefix_length: prefixLength,
     }),
   ),
+  'any-of': fc
+    .record({ ...kind('any-of'), values: fc.array(text, { minLength: 1 }), ...place })
+    .map(({ values, field: name, boost: weight, ...tree }) => ({
+      tree: { ...tree, values, field: name, boost: weight },
+      json: { terms: { values, ...(name === undefined ? {} : { field: name }) }, boost: weight },
+    })),
   prefix: sample(fc.record({ ...kind('prefix'), prefix: text, ...place }), ({ prefix }) => ({
     prefix,
   })),

@@ -141,6 +141,12 @@ const byKind: Record<Query['kind'], readonly Row[]> = {
     },
   ],
   bool: [{ text: '{"bool":false,"field":"f"}', tree: { ...place, kind: 'bool', value: false } }],
+  'any-of': [
+    {
+      text: '{"terms":{"field":"f","values":["a",1.5,true]}}',
+      tree: { ...place, kind: 'any-of', values: ['a', '1.5', 'true'] },
+    },
+  ],
   ip: [
     {
       text: '{"cidr":"10.0.0.0/8","field":"f"}',

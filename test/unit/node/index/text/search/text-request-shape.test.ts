@@ -56,6 +56,7 @@ const QUERIES: Readonly<Record<Query['kind'], Query>> = {
   },
   bool: { kind: 'bool', field, value: true, boost },
   ip: { kind: 'ip', field, cidr: '10.0.0.0/8', boost },
+  'any-of': { kind: 'any-of', field, values: ['a', '1'], boost },
   exists: { kind: 'exists', field, boost },
   ids: { kind: 'ids', ids: ['a'], boost },
   boolean: {
