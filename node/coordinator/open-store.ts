@@ -133,7 +133,7 @@ export async function openStore(
 ): Promise<OpenedStore> {
   const { hybridClock, clock, log, randomBits, journal, coordination } = parts
   const registry = new TableRegistry()
-  const fields = new FieldCatalog(coordination)
+  const fields = new FieldCatalog(coordination, log)
   const catalog = new Catalog(coordination, fields)
   const router = new TableRoutes({ registry, catalog })
   const finisher = new TransactionFinisher({ router, clock, log })

@@ -1,5 +1,6 @@
 // The store in one process. See store-service.ts for the contract.
 
+import type { IndexDefinition } from '../index/host/index-definition.ts'
 import type { IndexStatusOptions } from '../shard/following/index-health.ts'
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -176,7 +177,7 @@ export class SwarmStore implements StoreService {
 
   async listIndexes(name: string): Promise<readonly IndexInfo[]> {
     const table = await this.#known(name)
-    return Promise.all(indexesOf(table.record).map((index) => indexInfoOf(table, index)))
+    return Promise.all(indexesOf(table.record).map((index) => this.#indexInfo(table, index)))
   }
 
   async getIndex(
@@ -187,7 +188,17 @@ export class SwarmStore implements StoreService {
     const table = await this.#known(name)
     const index = indexesOf(table.record).find((known) => known.name === indexName)
     if (index === undefined) throw unknownIndex(name, indexName)
-    return indexInfoOf(table, index, options)
+    return this.#indexInfo(table, index, options)
+  }
+
+  async #indexInfo(
+    table: OpenTable,
+    index: IndexDefinition,
+    options: IndexStatusOptions = {},
+  ): Promise<IndexInfo> {
+    const list = this.#with.fields.of(table.tableId)
+    const fields = textIndexesOf([index]).length > 0 ? await fieldsNow(list, false) : undefined
+    return indexInfoOf(table, index, { ...options, fields })
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<void> {

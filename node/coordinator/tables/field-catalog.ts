@@ -1,3 +1,4 @@
+import { silentLog, type Log } from '../../../lib/log.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import { OPS_PER_COMMIT_MAX } from '../../coordination/coordination.ts'
 import type { TableFields, TableFieldsDirectory } from '../../shard/following/table-fields.ts'
@@ -7,16 +8,18 @@ import { fieldPagesPrefix } from './table-fields-codec.ts'
 /** The lists of fields of all tables: one object for each table of this node. */
 export class FieldCatalog implements TableFieldsDirectory {
   readonly #coordination: Coordination
+  readonly #log: Pick<Log, 'warn'>
   readonly #byTable = new Map<string, StoredTableFields>()
 
-  constructor(coordination: Coordination) {
+  constructor(coordination: Coordination, log: Pick<Log, 'warn'> = silentLog) {
     this.#coordination = coordination
+    this.#log = log
   }
 
   of(tableId: string): TableFields {
     const known = this.#byTable.get(tableId)
     if (known !== undefined) return known
-    const fields = new StoredTableFields(this.#coordination, tableId)
+    const fields = new StoredTableFields(this.#coordination, tableId, this.#log)
     this.#byTable.set(tableId, fields)
     return fields
   }

@@ -5,6 +5,7 @@ import {
   type DropCounts,
   type DropReport,
 } from '../../index/host/drop-report.ts'
+import { FieldList, type TableField } from '../../schema/table-field.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
 import { totalBehind } from '../../shard/following/documents-behind.ts'
@@ -14,6 +15,7 @@ import type { OpenTable } from './open-table.ts'
 import type {
   DropCountsInfo,
   DroppedValuesInfo,
+  DynamicFieldsInfo,
   EnrichmentInfo,
   IndexInfo,
   IndexStatusInfo,
@@ -21,11 +23,16 @@ import type {
 } from './table-answers.ts'
 import { indexConfigOf, typeOf } from './table-indexes.ts'
 
+/** `fields` are those of the table's list; undefined for an index that has no words, and where nobody can tell. */
+export interface IndexInfoOptions extends IndexStatusOptions {
+  readonly fields?: readonly TableField[] | undefined
+}
+
 /** The state of an index on every shard, and over all of them, with so many of its parked documents. */
 export async function indexInfoOf(
   table: OpenTable,
   index: IndexDefinition,
-  { parkedMax = 0 }: IndexStatusOptions = {},
+  { parkedMax = 0, fields }: IndexInfoOptions = {},
 ): Promise<IndexInfo> {
   const shards = await Promise.all(
     table.shards.map(async (shard) => ({
@@ -43,10 +50,17 @@ export async function indexInfoOf(
         shards.map(({ status }) => status),
       ),
       dropped_values: dropped,
+      ...(fields === undefined ? {} : { dynamic_fields: showFields(fields) }),
     },
     ...(parkedMax === 0 ? {} : { parked_documents: parked.map(showParked) }),
     shard_status: Object.fromEntries(shards.map(({ id, status }) => [id, status])),
   }
+}
+
+function showFields(fields: readonly TableField[]): DynamicFieldsInfo {
+  const list = new FieldList()
+  for (const field of fields) list.add(field)
+  return { count: list.size, is_full: !list.hasRoom }
 }
 
 interface ToldStatus {

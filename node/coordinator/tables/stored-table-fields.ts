@@ -6,6 +6,7 @@
 //       one: of two nodes that add at a time, one is refused, reads what the other added, and adds
 //       what is still missing.
 
+import { silentLog, type Log } from '../../../lib/log.ts'
 import { FieldList, nameOf, type TableField } from '../../schema/table-field.ts'
 import type { TableFields } from '../../shard/following/table-fields.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
@@ -36,6 +37,8 @@ interface Page {
 export class StoredTableFields implements TableFields {
   readonly #coordination: Coordination
   readonly #tableId: string
+  readonly #log: Pick<Log, 'warn'>
+  #hasTold = false
   readonly #listeners = new Set<() => void>()
   #list = new FieldList()
   #known: readonly TableField[] = []
@@ -43,8 +46,9 @@ export class StoredTableFields implements TableFields {
   /** One addition at a time: proposals of many shards at once become few. */
   #adding: Promise<void> = Promise.resolve()
 
-  constructor(coordination: Coordination, tableId: string) {
+  constructor(coordination: Coordination, tableId: string, log: Pick<Log, 'warn'> = silentLog) {
     this.#coordination = coordination
+    this.#log = log
     this.#tableId = tableId
   }
 
@@ -133,9 +137,21 @@ export class StoredTableFields implements TableFields {
     return true
   }
 
+  /** Once in the life of the process: also after a restart, because the list is kept. */
+  #tellIfFull(): void {
+    if (this.#list.hasRoom || this.#hasTold) return
+    this.#hasTold = true
+    const fields = { tableId: this.#tableId, fields: this.#list.size }
+    this.#log.warn(
+      'table has all the fields it may have: further ones are searched without a name alone',
+      fields,
+    )
+  }
+
   #publish(): void {
     if (this.#known.length === this.#list.size) return
     this.#known = this.#list.toJSON()
+    this.#tellIfFull()
     for (const listener of this.#listeners) listener()
   }
 }

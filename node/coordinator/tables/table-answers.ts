@@ -37,6 +37,8 @@ export interface IndexStatusInfo {
   /** Documents that searches may lack, or show as they were. */
   readonly documents_behind: number
   readonly dropped_values: DroppedValuesInfo
+  /** Over all shards of an index of words. */
+  readonly dynamic_fields?: DynamicFieldsInfo
   /** Absent where clients write the vectors. */
   readonly enrichment?: EnrichmentInfo
 }
@@ -51,6 +53,12 @@ export interface EnrichmentInfo {
   readonly progress: number
   /** Empty when all is well. */
   readonly error: string
+}
+
+/** The fields of a table that no schema describes and that queries may name. */
+export interface DynamicFieldsInfo {
+  readonly count: number
+  readonly is_full: boolean
 }
 
 /** A document without a vector, because none could be made. */

@@ -763,6 +763,7 @@ export interface components {
              */
             readonly documents_behind: number;
             readonly dropped_values: components["schemas"]["DroppedValues"];
+            readonly dynamic_fields?: components["schemas"]["DynamicFields"];
             readonly enrichment?: components["schemas"]["Enrichment"];
         };
         /**
@@ -790,6 +791,12 @@ export interface components {
             readonly attempts: number;
             /** @description Why the last one failed. */
             readonly error: string;
+        };
+        /** @description The fields of the table that no schema describes and that queries may name; in the status over all shards of an index of words. Texts of further fields are found by queries without a field name alone. */
+        readonly DynamicFields: {
+            readonly count: number;
+            /** @description Whether the table takes no further ones: it has 10,000, or their paths together a mebibyte. This is kept over restarts. */
+            readonly is_full: boolean;
         };
         /** @description Values that the index left out since it was opened or built; their documents are indexed. They are counted as documents are indexed: a document that is written twice counts twice. */
         readonly DroppedValues: {
@@ -2623,6 +2630,7 @@ export type ProviderUrl = components['schemas']['ProviderUrl'];
 export type IndexStatus = components['schemas']['IndexStatus'];
 export type Enrichment = components['schemas']['Enrichment'];
 export type ParkedDocument = components['schemas']['ParkedDocument'];
+export type DynamicFields = components['schemas']['DynamicFields'];
 export type DroppedValues = components['schemas']['DroppedValues'];
 export type BadValues = components['schemas']['BadValues'];
 export type ValuesOverLimit = components['schemas']['ValuesOverLimit'];

@@ -100,6 +100,11 @@ export class FieldMapping {
     return this.#plans.resolveField(name)
   }
 
+  /** Whether the table's list takes no further field: the values of others have no name in the index. */
+  get isFull(): boolean {
+    return !this.#plans.hasRoom
+  }
+
   /** Whether queries without a field name search this field too. */
   isInAll(path: string): boolean {
     return this.#plans.isInAll(path)
@@ -185,7 +190,8 @@ export class FieldMapping {
   #planFor(place: Place, value: JsonValue): FieldPlan | undefined {
     const { run, node } = place
     const plan = this.#plans.planFor(place, value)
-    if (plan?.kind === 'unindexed' && node.plan === undefined) run.drop(place, 'overLimit')
+    const isDropped = plan !== undefined && node.plan === undefined && isNameless(plan)
+    if (isDropped) run.drop(place, 'overLimit')
     if (plan?.kind !== 'undecided') return plan
     run.isUndecided = true
     const isNew = this.#undecided.size < TABLE_FIELDS_MAX && !this.#undecided.has(node.path)
@@ -297,6 +303,11 @@ class DocumentRun {
   drop({ node }: FieldPlace, reason: DropReason): void {
     if (!this.isUndecided) this.dropped.count(node.path, reason)
   }
+}
+
+/** Whether the values have no index field of their own. */
+function isNameless(plan: Exclude<ReturnType<FieldPlans['planFor']>, undefined>): boolean {
+  return plan.kind === 'unindexed' || (plan.kind === 'indexed' && plan.targets.length === 0)
 }
 
 interface Place extends FieldPlace {

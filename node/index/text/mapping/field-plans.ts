@@ -198,8 +198,8 @@ export class FieldPlans {
     const decision = this.#decide(place, kind)
     if (decision === undefined) return undefined
     if (known !== undefined) return (node.plan = this.#settle(node.path, decision))
-    if (node.path.length > FIELD_PATH_LENGTH_MAX) return unindexed('has too long a path')
-    if (!this.#list.hasRoom) return unindexed('is one of too many fields')
+    const isListed = node.path.length <= FIELD_PATH_LENGTH_MAX && this.#list.hasRoom
+    if (!isListed) return unnamed(planField(node.path, decision, this.#defaults))
     const field = { path: node.segments, kind, documentType: root.type }
     return { kind: 'undecided', field }
   }
@@ -315,6 +315,11 @@ function rootOf(type: string, schema: JsonSchema): DocumentRoot {
 }
 
 /** The value that decides a field: the first that is neither null nor an array. */
+/** A field that the list has no room for has no index field of its own: queries without a field name find its texts. */
+function unnamed(plan: FieldPlan): FieldPlan {
+  return plan.kind === 'unindexed' ? plan : { ...plan, targets: [] }
+}
+
 function firstElement(value: JsonValue): JsonValue | undefined {
   if (!isJsonArray(value)) return value ?? undefined
   for (const element of value) {

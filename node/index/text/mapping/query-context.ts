@@ -4,6 +4,7 @@
 import { must } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { StepMeter } from '../../../../lib/sliced.ts'
+import { TABLE_FIELDS_MAX } from '../../../schema/table-field.ts'
 import { QUERY_TERMS_MAX } from '../../../query/query-limits.ts'
 import { ALL_FIELD, PREFIX_SUFFIX } from './field-names.ts'
 import { plainSpans, type TokenSpan } from './synonyms.ts'
@@ -16,6 +17,9 @@ import type { IndexedField } from './field-registry.ts'
 
 export const NOTHING: EngineQuery = { kind: 'none' }
 const WARNINGS_MAX = 20
+const FULL_LIST =
+  `the table has all the ${TABLE_FIELDS_MAX} fields that no schema describes and that it may have: texts of ` +
+  'further fields are found by queries without a field name alone; describe the fields that are searched in a schema'
 const TERMS_PER_STEP = 512
 /** The most terms that synonyms add to a query. */
 const SYNONYM_TERMS_MAX = 1024
@@ -83,6 +87,7 @@ export class QueryContext {
    */
   field(name: FieldName): IndexedField | undefined {
     const found = this.mapping.resolveField(name)
+    if (this.mapping.isFull && (found === undefined || name === undefined)) this.warn(FULL_LIST)
     if (found === undefined) {
       this.#warnOfAbsence(name)
       return undefined
