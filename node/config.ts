@@ -90,7 +90,7 @@ export const SWARM_OPTIONS = {
       min: REQUEST_MEMORY_BYTES_MIN,
     }),
     defaultText: "a quarter of the machine's memory, 1 GiB at most",
-    help: 'bodies on their way and large answers, of all requests together',
+    help: 'bodies, what becomes of them, and answers and scans that wait for their readers, of all requests',
   },
   textWorkerHangMs: {
     variable: 'QUARRY_TEXT_WORKER_HANG_MS',

@@ -20,8 +20,8 @@ import type { MergeFailure, MergeRequest, MergeResult } from './store-service.ts
 import { PartCollector } from './transactions/transaction-part.ts'
 import type { EnrichedWriter } from './transactions/enriched-writer.ts'
 
-const MERGE_RECORDS_MAX = 10_000
-const MERGE_SCANNED_KEYS_MAX = 100_000
+export const MERGE_RECORDS_MAX = 10_000
+export const MERGE_SCANNED_KEYS_MAX = 100_000
 const MERGE_ATTEMPTS_MAX = 10
 /** About a millisecond of comparing. */
 const STEP_BYTES = 128 * 1024

@@ -4,8 +4,19 @@ import { INFERENCE_OPTIONS } from '../../inference/config.ts'
 import { defaultOf, fileKey, flagName } from '../../lib/options.ts'
 import type { OptionTable } from '../../lib/options.ts'
 import { EXIT_CODES } from '../../lib/process/exit-codes.ts'
+import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
 import { NODE_OPTIONS } from '../../node/cluster-config.ts'
 import { SWARM_OPTIONS } from '../../node/config.ts'
+import { MERGE_RECORDS_MAX, MERGE_SCANNED_KEYS_MAX } from '../../node/coordinator/linear-merge.ts'
+import { TABLES_MAX } from '../../node/coordinator/tables/table-admin.ts'
+import {
+  CLUSTER_REPLICATION,
+  SWARM_REPLICATION,
+} from '../../node/coordinator/tables/table-replication.ts'
+import { DOCUMENT_BYTES_MAX, KEY_BYTES_MAX } from '../../node/document/document-limits.ts'
+import { QUERY_CLAUSES_MAX, QUERY_LIMIT_MAX } from '../../node/query/query-limits.ts'
+import { HISTORY_RETENTION_MS } from '../../node/shard/housekeeping/history-collection.ts'
+import { TABLE_FIELDS_MAX } from '../../node/schema/table-field.ts'
 
 type Tables = Readonly<Record<string, () => string>>
 
@@ -15,6 +26,7 @@ export const DOCUMENTS: Readonly<Record<string, Tables>> = {
     'quarry swarm': () => optionsTable(SWARM_OPTIONS),
     'quarry inference': () => optionsTable(INFERENCE_OPTIONS),
     'exit codes': () => exitCodesTable(),
+    limits: () => limitsTable(),
   },
   'docs/cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
 }
@@ -44,6 +56,40 @@ function optionsTable(table: OptionTable): string {
 function exitCodesTable(): string {
   const rows = Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning])
   return markdownTable(['Exit code', 'Meaning'], rows)
+}
+
+const MIB = 1024 * 1024
+const MINUTE_MS = 60_000
+const count = (number: number): string => number.toLocaleString('en')
+const mebibytes = (bytes: number): string => `${bytes / MIB} MiB`
+
+function limitsTable(): string {
+  const { shardsMax: inSwarm } = SWARM_REPLICATION
+  const { shardsMax: inCluster } = CLUSTER_REPLICATION
+  const named = `${count(TABLE_FIELDS_MAX)} that no schema describes; texts of more are searched without a name`
+  const page = `${count(MERGE_RECORDS_MAX)} records, over at most ${count(MERGE_SCANNED_KEYS_MAX)} keys`
+  return markdownTable(
+    ['What', 'Limit'],
+    [
+      ['key', `1 to ${KEY_BYTES_MAX} bytes of UTF-8, any characters`],
+      ['document', mebibytes(DOCUMENT_BYTES_MAX)],
+      ['request body', `${mebibytes(BODY_BYTES_MAX)}, after decompression`],
+      ['table name', '255 of letters, digits, `.`, `_`, `-`'],
+      ['tables', count(TABLES_MAX)],
+      [
+        'shards of a table',
+        `${inSwarm} in swarm mode, ${inCluster} in a cluster, chosen when it is created`,
+      ],
+      ['fields of a table', named],
+      ['hits of a query', count(QUERY_LIMIT_MAX)],
+      ['clauses of a query', count(QUERY_CLAUSES_MAX)],
+      ['one page of a merge', page],
+      [
+        'a scan at one moment',
+        `the history that it needs is kept for ${HISTORY_RETENTION_MS / MINUTE_MS} minutes`,
+      ],
+    ],
+  )
 }
 
 /** As prettier lays it out: every column as wide as its widest cell. */

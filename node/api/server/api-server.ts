@@ -115,7 +115,7 @@ function addRequestMetrics(metrics: ApiMetrics, { memory, loop }: Requests): voi
   )
   metrics.addGauge(
     'quarry_request_memory_bytes',
-    'Bytes that running requests hold: bodies and large answers.',
+    'Bytes that running requests hold: bodies, what becomes of them, answers and scans.',
     () => memory.heldBytes,
   )
   metrics.addGauge(
