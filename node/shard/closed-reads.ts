@@ -8,6 +8,7 @@ import { decodeCollected } from './format/collected-mark.ts'
 import { checkRecord, versionOf } from './format/document-record.ts'
 import { COLLECTED_KEY, documentKey } from './format/keyspace.ts'
 import { isVisible } from './format/visibility.ts'
+import { assertOwns, refusalOfRange } from './apply/owned-keys.ts'
 import type { Replica } from './replica.ts'
 import { historyGone, scanSnapshot, versionAt } from './shard-scan.ts'
 import type { DatedRecord, ReadAtOptions } from './shard-replica.ts'
@@ -34,7 +35,8 @@ export class ClosedReads {
 
   async readAt(key: Buffer, { at = this.closedTime() }: ReadAtOptions): Promise<DatedRecord> {
     this.#assertClosed(at)
-    const { store, ttl } = this.#replica
+    const { store, ttl, options } = this.#replica
+    assertOwns(options.range, key)
     const stored = store.get(documentKey(key))
     const newest = stored === undefined ? undefined : checkRecord(stored)
     const isOverwritten = newest !== undefined && versionOf(newest) > at
@@ -46,7 +48,9 @@ export class ClosedReads {
 
   async scanAt({ range, at, signal }: ScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     this.#assertClosed(at)
-    const { store, ttl } = this.#replica
+    const { store, ttl, options } = this.#replica
+    const refusal = refusalOfRange(options.range, range)
+    if (refusal !== undefined) throw refusal
     const snapshot = store.snapshot()
     try {
       const nowMs = this.#nowMs

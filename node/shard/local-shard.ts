@@ -94,6 +94,7 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     this.#reads = new ShardReads(replica)
     this.#closedReads = new ClosedReads(replica)
     this.#responder = new PushResponder({
+      range,
       state: replica.state,
       clock,
       hybridClock,
@@ -420,7 +421,8 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     this.#replica.log.hurry()
   }
 
-  async heartbeat(transactionId: TransactionId): Promise<void> {
+  async heartbeat(transactionId: TransactionId, options?: CallOptions): Promise<void> {
+    options?.signal?.throwIfAborted()
     this.replicated?.assertServing()
     const live = this.#replica.state.memory.live.get(transactionId)
     if (live !== undefined) live.heardAtMs = this.#replica.options.clock.monotonicMs()
@@ -440,7 +442,8 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return patiently(this.#reads.stats(), options)
   }
 
-  async state(): Promise<ShardCondition> {
+  async state(options?: CallOptions): Promise<ShardCondition> {
+    options?.signal?.throwIfAborted()
     return this.#replica.condition()
   }
 

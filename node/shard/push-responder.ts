@@ -1,6 +1,8 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
 import type { Command, CommandKind, OutcomeOf, TransactionStatus } from './command/command.ts'
+import { assertOwns } from './apply/owned-keys.ts'
+import type { KeyRange } from './command/key-range.ts'
 import type { Push } from './shard.ts'
 import type { ShardState } from './shard-state.ts'
 import type { TransactionId } from './command/transaction-id.ts'
@@ -10,6 +12,7 @@ export const TRANSACTION_SILENCE_MAX_MS = 10_000
 
 /** What the responder works with. `propose` rejects as `Shard.decide` does. */
 export interface PushResponderOptions {
+  readonly range: KeyRange
   readonly state: ShardState
   readonly clock: Clock
   readonly hybridClock: HybridClock
@@ -26,8 +29,12 @@ export class PushResponder {
     this.#with = options
   }
 
-  /** The durable state of the transaction. A pending one will commit above `push.above`. */
+  /**
+   * The durable state of the transaction. A pending one will commit above `push.above`. Throws RANGE_MOVED if another
+   * shard keeps the record: this one would call the transaction unknown, and abort it.
+   */
   async answer(push: Push): Promise<TransactionStatus> {
+    assertOwns(this.#with.range, push.anchor)
     const { state, hybridClock } = this.#with
     const { transactionId, anchor, above, expired } = push
     hybridClock.observe(above) // so the commit lands above it, even if a crash loses the floor

@@ -91,9 +91,10 @@ export class Replica {
   /** Replays the entries that the journal has and the store lacks. */
   static async open(options: ReplicaOptions): Promise<Replica> {
     const waiters = new ReleaseWaiters(options.clock)
-    const { id, store, journal, hybridClock, clock, settings } = options
+    const { id, range, store, journal, hybridClock, clock, settings } = options
     const state = new ShardState({
       id,
+      range,
       store,
       hybridClock,
       clock,

@@ -6,31 +6,40 @@ import { ArtifactReads } from './artifact-reads.ts'
 import { HolderReader } from './holder-reader.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { Hold } from './apply/lock-table.ts'
+import { assertOwns, refusalOfKey, refusalOfRange } from './apply/owned-keys.ts'
 import type { Replica } from './replica.ts'
 import { hasNoDocument, mergeRows, scanSnapshot } from './shard-scan.ts'
 import type { OverlayRow } from './apply/shard-overlay.ts'
 import type { ArtifactsAsked, FoundArtifacts, ScanOptions, ScanRow, ShardStats } from './shard.ts'
 import { isVisible } from './format/visibility.ts'
 
-/** The reading methods of Shard, over one replica; none of them changes anything. */
+/**
+ * The reading methods of Shard, over one replica; none of them changes anything. They reject with RANGE_MOVED if
+ * another shard owns a key that they are asked for.
+ */
 export class ShardReads {
   readonly #replica: Replica
   readonly #holders: HolderReader
   readonly #artifacts: ArtifactReads
+  readonly #range: KeyRange
 
   constructor(replica: Replica) {
     this.#replica = replica
+    this.#range = replica.options.range
     const { router, clock, hybridClock } = replica.options
     this.#holders = new HolderReader({ state: replica.state, router, clock, hybridClock })
     this.#artifacts = new ArtifactReads(replica, this.#holders)
   }
 
-  artifacts(asked: ArtifactsAsked): Promise<readonly FoundArtifacts[]> {
+  async artifacts(asked: ArtifactsAsked): Promise<readonly FoundArtifacts[]> {
+    for (const key of asked.keys) assertOwns(this.#range, key)
     return this.#artifacts.read(asked)
   }
 
   /** Without a promise unless a transaction holds the key. */
   read(key: Buffer): DocumentRecord | undefined | Promise<DocumentRecord | undefined> {
+    const refusal = refusalOfKey(this.#range, key)
+    if (refusal !== undefined) return Promise.reject(refusal)
     const hold = this.#replica.state.memory.locks.writer(key)
     const isChanged = hold !== undefined && hold.intent.op.kind !== 'artifacts'
     return isChanged ? this.#readHeld(key, hold) : this.#readStored(key)
@@ -52,6 +61,8 @@ export class ShardReads {
    * decided and acknowledged elsewhere, by a clock that is ahead. With one replica there is one clock.
    */
   moment(range: KeyRange): Timestamp | Promise<Timestamp> {
+    const refusal = refusalOfRange(this.#range, range)
+    if (refusal !== undefined) return Promise.reject(refusal)
     const { replicated, options } = this.#replica
     const now = options.hybridClock.readPoint()
     if (replicated === undefined) return now
@@ -60,6 +71,8 @@ export class ShardReads {
   }
 
   async scan({ range, at, signal }: ScanOptions): Promise<AsyncIterable<ScanRow[]>> {
+    const refusal = refusalOfRange(this.#range, range)
+    if (refusal !== undefined) throw refusal
     const { store, options, ttl } = this.#replica
     options.hybridClock.observe(at)
     // Every later stamp is above `at`. So a version at or below `at` whose key is not held now has been

@@ -38,7 +38,8 @@ export interface ReplicaSearchLimits extends ShardSearchLimits {
  *   replica runs. It is refused with UNAVAILABLE while the replica knows no such time, as after its start.
  * - `readAt` and `scanAt` show the documents as they were at that time, every transaction whole or not at all:
  *   what the leader would have shown, and the same at every replica. A time above the closed one is refused
- *   with UNAVAILABLE, one below the collected history with HISTORY_GONE.
+ *   with UNAVAILABLE, one below the collected history with HISTORY_GONE,
+ *   a key of another shard with RANGE_MOVED.
  * - Documents that have expired by now are left out.
  * - `searchHere` is `Shard.search` of this replica's index. It is refused with UNAVAILABLE while that is being
  *   built, or has not read the entry `atLeast`.

@@ -42,6 +42,7 @@ import { decodeIntent } from './format/intent-codec.ts'
 import { keyOfIntentKey, keyspaceRange, parseTransactionKey } from './format/keyspace.ts'
 import { decodeLogEntry, type LogEntry } from './format/log-entry.ts'
 import { decodeTransactionRecord } from './format/transaction-record.ts'
+import type { KeyRange } from './command/key-range.ts'
 import { LockTable, type Hold } from './apply/lock-table.ts'
 import type { ShardId } from './shard-id.ts'
 import { ShardOverlay } from './apply/shard-overlay.ts'
@@ -58,6 +59,7 @@ const SHORT_EFFECTS_MAX = 64
 /** What the state works with. `store` must hold the whole log up to its applied position. */
 export interface ShardStateOptions {
   readonly id: ShardId
+  readonly range: KeyRange
   readonly store: KvStore
   readonly hybridClock: HybridClock
   readonly clock: Clock
@@ -168,6 +170,7 @@ export class ShardState {
     const stamp = hybridClock.now()
     this.#entering = stamp
     return {
+      range: this.#options.range,
       view: new CommandView(this.overlay, this.#nextOrdinal),
       rules,
       ttl,

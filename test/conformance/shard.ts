@@ -3,10 +3,13 @@ import { HybridClock, TIMESTAMP_ZERO } from '../../node/clock/hybrid-clock.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { jsonOf, versionOf } from '../../node/shard/format/document-record.ts'
 import type { LedShard } from '../../node/shard/led-shard.ts'
+import type { KeyRange } from '../../node/shard/command/key-range.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardRouter } from '../../node/shard/shard-router.ts'
 import { buildTransactionId, type TransactionId } from '../../node/shard/command/transaction-id.ts'
 import { describeArtifacts } from './shard-artifacts.ts'
+import { describeRange } from './shard-range.ts'
+import { describePromises } from './shard-promises.ts'
 import { describeShardEnrichment } from './shard-enrichment.ts'
 import { failureOf } from '../support/failure-of.ts'
 import { intervalOfKey, routesTo } from '../support/worlds/routes.ts'
@@ -22,27 +25,30 @@ export interface ShardParts {
   readonly hybridClock: HybridClock
   readonly clock: ManualClock
   readonly router: ShardRouter
+  /** The keys that the shard owns. */
+  readonly range: KeyRange
 }
 
+const EVERYTHING: KeyRange = { start: Buffer.alloc(0), end: undefined }
 const key = Buffer.from('k')
 const TABLE = 't'
 const anchor = { tableId: TABLE, key }
 
-interface Bench extends ShardUnderTest {
+export interface Bench extends ShardUnderTest {
   readonly hybridClock: HybridClock
   readonly clock: ManualClock
 }
 
-/** Every Shard must pass. `open` gives a new, empty one over all keys. */
+/** Every Shard must pass. `open` gives a new, empty one. */
 export function describeShard(
   name: string,
   open: (parts: ShardParts) => Promise<ShardUnderTest>,
 ): void {
-  const start = async (): Promise<Bench> => {
+  const start = async (range: KeyRange = EVERYTHING): Promise<Bench> => {
     const clock = new ManualClock()
     const hybridClock = await HybridClock.open(clock, memoryBound)
     const known: { shard?: Shard } = {}
-    const under = await open({ hybridClock, clock, router: routesTo(() => known.shard) })
+    const under = await open({ hybridClock, clock, range, router: routesTo(() => known.shard) })
     known.shard = under.shard
     return {
       shard: under.shard,
@@ -59,10 +65,12 @@ export function describeShard(
     describeCancellation(start)
     describeArtifacts(start, newId)
     describeShardEnrichment(start, newId)
+    describeRange(start, newId)
+    describePromises(start, newId)
   })
 }
 
-type Start = () => Promise<Bench>
+type Start = (range?: KeyRange) => Promise<Bench>
 
 async function valueOf(shard: Shard): Promise<unknown> {
   const record = await shard.read(key)

@@ -2,6 +2,7 @@ import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { DocumentRules, TtlPolicy } from '../../schema/document-rules.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import type { KeyInterval, TransactionStatus } from '../command/command.ts'
+import type { KeyRange } from '../command/key-range.ts'
 import type { LockTable } from './lock-table.ts'
 import type { CommandView } from './command-view.ts'
 import type { TransactionId } from '../command/transaction-id.ts'
@@ -27,6 +28,8 @@ export interface ShardMemory {
 
 /** The state that applying one command may read and change. */
 export interface ApplyContext {
+  /** The keys that the shard owns. */
+  readonly range: KeyRange
   readonly view: CommandView
   /** The rules of the table for documents that transforms make. */
   readonly rules: DocumentRules

@@ -20,6 +20,12 @@ function earlierEnd(a: Buffer | undefined, b: Buffer | undefined): Buffer | unde
   return a.compare(b) <= 0 ? a : b
 }
 
+export function sameRange(a: KeyRange, b: KeyRange): boolean {
+  const isSameEnd =
+    a.end === undefined || b.end === undefined ? a.end === b.end : a.end.equals(b.end)
+  return isSameEnd && a.start.equals(b.start)
+}
+
 /** The smallest key that is greater than `key`: how an inclusive end becomes an exclusive one. */
 export function keyAfter(key: Buffer): Buffer {
   return Buffer.concat([key, ZERO])

@@ -21,6 +21,7 @@ import {
 import type { ReplicaControl } from '../../../node/replication/shell/replica-surroundings.ts'
 import type { LocalShard } from '../../../node/shard/local-shard.ts'
 import { NO_SETTINGS, type TableSettings } from '../../../node/shard/command/table-settings.ts'
+import type { KeyRange } from '../../../node/shard/command/key-range.ts'
 import type { IndexParts } from '../../../node/shard/following/shard-indexes.ts'
 import { parseShardId } from '../../../node/shard/shard-id.ts'
 import type { ShardRouter } from '../../../node/shard/shard-router.ts'
@@ -126,6 +127,8 @@ export interface ReplicatedWorldOptions {
   readonly clock?: ManualClock
   /** Default: one that finds this shard alone. */
   readonly router?: ShardRouter
+  /** The keys of the shard. Default: all. */
+  readonly range?: KeyRange
   /** The hybrid clock of the first node. */
   readonly hybridClock?: HybridClock
   /** The settings of the shard, and what a node keeps its indexes with. Default: no indexes. */
@@ -228,7 +231,7 @@ export class ReplicatedWorld implements AsyncDisposable {
       led: node.led,
     })
     await this.onHost(host)
-    const range = { start: Buffer.alloc(0), end: undefined }
+    const range = this.#options.range ?? { start: Buffer.alloc(0), end: undefined }
     const settings = this.#options.indexed?.settings ?? { ...NO_SETTINGS, tableId: 't' }
     const shard = await host.start({ id: SHARD, range }, settings)
     known.shard = shard

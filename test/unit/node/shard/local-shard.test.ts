@@ -15,9 +15,8 @@ import { describeShard, type ShardParts } from '../../../conformance/shard.ts'
 
 async function openShard(store: KvStore, parts: ShardParts): Promise<LocalShard> {
   const id = parseShardId('0000000000000001')
-  const range = { start: Buffer.alloc(0), end: undefined }
   const journal = await openTestJournal()
-  return LocalShard.open({ id, range, store, journal, settings: NO_SETTINGS, ...parts })
+  return LocalShard.open({ id, store, journal, settings: NO_SETTINGS, ...parts })
 }
 
 describeShard('LocalShard in memory', async (parts) => {

@@ -3,6 +3,8 @@ import { ManualClock } from '../../../../lib/clock.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { BOUND_AHEAD_MS, HybridClock, timestampAtMs } from '../../../../node/clock/hybrid-clock.ts'
 import { jsonOf } from '../../../../node/shard/format/document-record.ts'
+import { ClusterShard } from '../../../../node/coordinator/cluster/cluster-shard.ts'
+import { FailedShard } from '../../../../node/coordinator/shards/failed-shard.ts'
 import { describeShard } from '../../../conformance/shard.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { deleteOp, memoryBound, putOp } from '../../../support/worlds/shard-world.ts'
@@ -35,6 +37,19 @@ describeShard('ReplicatedShard', async (parts) => {
   await world.until(() => world.node('n1').isServing)
   const { shard } = world.leader
   return { shard, led: shard.led, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() }
+})
+
+describeShard('ClusterShard whose node leads', async (parts) => {
+  const world = await ReplicatedWorld.open(parts)
+  await world.until(() => world.node('n1').isServing)
+  const { shard } = world.leader
+  const remote = new FailedShard(shard.id, parts.range, 'this node leads')
+  const cluster = new ClusterShard({ local: () => shard, remote })
+  return {
+    shard: cluster,
+    led: shard.led,
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  }
 })
 
 describe('a replicated shard', () => {
