@@ -20,6 +20,7 @@ import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
 import { followSeenLives } from './cluster/registrar.ts'
 import { joinCluster, type Membership } from './cluster/membership.ts'
+import { depart } from './cluster/departure.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
 import { peerAddress } from './cluster/peer-address.ts'
 import { untilAnswered } from './cluster/until-answered.ts'
@@ -149,7 +150,7 @@ async function buildClusterNode(
   life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
-  life.onClose(() => handOver(membership, { led: opened.shards, map }, { clock, log }))
+  life.onClose(() => depart(membership, { led: opened.shards, map }, { clock, log }))
   life.onClose(() => {
     delete serving.readiness
   })
@@ -319,38 +320,6 @@ async function join(
     endProcess(log, new Error(messageOf(membership.ended.reason)))
   })
   return membership
-}
-
-/** A leaving node waits so long for its shards to get other leaders. */
-const HAND_OVER_MS = 30_000
-const HAND_OVER_POLL_MS = 50
-
-/** What a leaving node leads, and who else is there. */
-interface Leaving {
-  readonly led: () => readonly unknown[]
-  readonly map: ClusterMap
-}
-
-/** The controller sees that the node leaves and gives its leaderships to others. */
-async function handOver(
-  membership: Membership,
-  { led, map }: Leaving,
-  { clock, log }: Parts,
-): Promise<void> {
-  try {
-    await membership.leave()
-  } catch (error) {
-    return log.warn('the cluster does not know that this node leaves', { error: messageOf(error) })
-  }
-  const isAlone = (): boolean =>
-    map.nodes().every(({ id, registration }) => {
-      return id === membership.nodeId || registration === undefined || registration.isLeaving
-    })
-  const untilMs = clock.monotonicMs() + HAND_OVER_MS
-  while (led().length > 0 && !isAlone() && clock.monotonicMs() < untilMs) {
-    await clock.sleep(HAND_OVER_POLL_MS)
-  }
-  if (led().length > 0) log.info('leaderships end with this node', { count: led().length })
 }
 
 function openEtcd(

@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { ShardPath } from '../controller/core/records/cluster-codec.ts'
-import type { InSyncChange, ShardConfiguration } from '../replication/core/configuration.ts'
+import type { InSyncChange, NodeId, ShardConfiguration } from '../replication/core/configuration.ts'
 import type { ClusterMap } from './cluster-map.ts'
 
 /** Names a shard of a table. */
@@ -35,6 +35,10 @@ export interface ShardConfigurations {
     listener: (configuration: ShardConfiguration) => void,
   ): () => void
   controlOf(shard: ShardName): ShardControl
+  /** The nodes that are registered and about to stop, with the lives that end. */
+  leaving(): ReadonlyMap<NodeId, number>
+  /** Calls `listener` after `leaving` has changed; it must not throw. Returns how to stop. */
+  onLeaving(listener: () => void): () => void
 }
 
 export function shardConfigurations(map: ClusterMap): ShardConfigurations {
@@ -46,7 +50,30 @@ export function shardConfigurations(map: ClusterMap): ShardConfigurations {
         if (configuration !== undefined) listener(configuration)
       }),
     controlOf: (shard) => shardControl(map, pathOf(shard)),
+    leaving: () => leavingNodes(map),
+    onLeaving: (listener) => {
+      let known = leavingNodes(map)
+      return map.onChange(({ kind }) => {
+        if (kind !== 'node') return
+        const now = leavingNodes(map)
+        if (isSame(known, now)) return
+        known = now
+        listener()
+      })
+    },
   }
+}
+
+function leavingNodes(map: ClusterMap): ReadonlyMap<NodeId, number> {
+  const leaving = new Map<NodeId, number>()
+  for (const { id, registration } of map.nodes()) {
+    if (registration?.isLeaving === true) leaving.set(id, registration.incarnation)
+  }
+  return leaving
+}
+
+function isSame(a: ReadonlyMap<NodeId, number>, b: ReadonlyMap<NodeId, number>): boolean {
+  return a.size === b.size && [...a].every(([node, incarnation]) => b.get(node) === incarnation)
 }
 
 function pathOf({ tableId, id }: ShardName): ShardPath {

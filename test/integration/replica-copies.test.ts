@@ -115,6 +115,8 @@ class DiskNode {
       onConfiguration: (_shard: unknown, listener: Parameters<TestControlPlane['onChange']>[0]) =>
         this.#control.onChange(listener),
       controlOf: () => this.#control.controlOf(),
+      leaving: () => this.#control.leaving,
+      onLeaving: (listener: () => void) => this.#control.onLeaving(listener),
     }
     const late: { copies?: ReplicaCopies } = {}
     const onDamaged = (id: ShardId, reason: ServiceError): void =>

@@ -56,6 +56,10 @@ export interface ShardConfigurations {
     listener: (configuration: ShardConfiguration) => void,
   ): () => void
   controlOf(shard: ShardName): ReplicaControl
+  /** The nodes that are about to stop, with the lives that end. */
+  leaving(): ReadonlyMap<NodeId, number>
+  /** Calls `listener` after `leaving` has changed; it must not throw. Returns how to stop. */
+  onLeaving(listener: () => void): () => void
 }
 
 /** What all replicas of the node share. The host closes replicas and stores, and none of these parts. */
@@ -112,6 +116,7 @@ export class ReplicaHost {
   readonly #sleeps: SleepWatch
   readonly #stopTicks: () => Promise<void>
   readonly #stopBeats: () => Promise<void>
+  readonly #stopHearing: () => void
 
   private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
     this.#with = options
@@ -123,6 +128,10 @@ export class ReplicaHost {
     this.#sleeps = new SleepWatch(clock)
     this.#stopTicks = clock.every(TICK_MS, async () => this.tick())
     const { heartbeatMs } = timing
+    const { configurations } = options
+    this.#stopHearing = configurations.onLeaving(() => {
+      for (const log of this.#logs()) log.leaving(configurations.leaving())
+    })
     const closing = new ClosingRound(() => this.#logs())
     this.#stopBeats = clock.every(heartbeatMs, async () => {
       this.#beats.beat()
@@ -299,6 +308,8 @@ export class ReplicaHost {
     }
     const stopListening = configurations.onConfiguration(name, configure)
     this.#hosted.set(id, { shard, settings, stopListening })
+    const leaving = configurations.leaving()
+    if (leaving.size > 0) shard.replicated?.log.leaving(leaving)
     const configuration = configurations.configurationOf(name)
     if (configuration !== undefined) configure(configuration)
     return shard
@@ -384,6 +395,7 @@ export class ReplicaHost {
   async close(): Promise<void> {
     await Promise.all([this.#stopTicks(), this.#stopBeats()])
     this.#beats.close()
+    this.#stopHearing()
     for (const id of this.#hosted.keys()) {
       await this.#close(id, 'keep').catch((error: unknown) => {
         const fields = { shard: id, error: messageOf(error) }

@@ -10,6 +10,8 @@
 //   L5  Grants that were asked for before the machine slept count no more (C1).
 //   L6  A leader that lacks a committed entry, as another replica proves, commits and serves nothing from
 //       then on, and abdicates.
+//   L7  A member whose node is about to stop leaves the set while it still answers, so that nobody waits for it
+//       later. It stays where the set would fall below its minimum, and under a leader that is about to stop too.
 
 import { must, unreachable } from '../../../lib/assert.ts'
 import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
@@ -96,7 +98,7 @@ export class Leader {
   /** Whether time alone changes nothing but heartbeats. */
   get isIdle(): boolean {
     const isQuiet = this.#pending === undefined && !this.#reads.isWaiting
-    return this.isServing && isQuiet && !this.#isResigning
+    return this.isServing && isQuiet && !this.#isResigning && this.#departing() === undefined
   }
 
   /** Whether the follower is in sync and knows the whole log, of which all is committed. */
@@ -144,6 +146,12 @@ export class Leader {
     this.#pending = undefined
     this.#meetReplicas()
     this.#advance()
+    this.#removeLeaving()
+  }
+
+  /** The context tells others that are about to stop, or fewer. */
+  leavingChanged(): void {
+    this.#removeLeaving()
   }
 
   /** L3. An answer with the revision that the change replaces is a refusal. */
@@ -197,6 +205,7 @@ export class Leader {
     for (const [node, progress] of this.#progress) {
       if (nowMs - progress.lastSentMs >= timing.heartbeatMs) this.#heartbeat(node, progress)
     }
+    this.#removeLeaving()
     this.#removeLaggard()
     this.#resignIfPossible()
     this.#askAgain()
@@ -346,6 +355,22 @@ export class Leader {
     this.#with.emit({ kind: 'replicate', order })
   }
 
+  /** L7. */
+  #removeLeaving(): void {
+    const { nowMs, timing } = this.#with
+    if (this.#pending !== undefined || nowMs - this.#refusedMs < timing.changeRetryMs) return
+    const departing = this.#departing()
+    if (departing !== undefined) this.#change('remove', departing)
+  }
+
+  #departing(): ReplicaId | undefined {
+    const context = this.#with
+    if (context.leaving.size === 0 || context.isLeaving(context.self)) return undefined
+    const { inSync, minInSync } = this.#configuration
+    if (inSync.length <= Math.max(minInSync, 1)) return undefined
+    return inSync.find((member) => member.node !== context.self.node && context.isLeaving(member))
+  }
+
   /** I1. The set may fall below its minimum by this: then nothing is committed before it grows. */
   #removeLaggard(): void {
     if (this.#pending !== undefined) return
@@ -361,6 +386,7 @@ export class Leader {
   /** L4. A member that restarted is added again under its new incarnation. */
   #addIfReady(replica: ReplicaId, progress: FollowerProgress): void {
     if (this.#pending !== undefined || this.#first === undefined) return
+    if (this.#with.isLeaving(replica)) return
     const { replicas } = this.#configuration
     const member = inSyncMember(this.#configuration, replica.node)
     if (member?.incarnation === replica.incarnation || !replicas.includes(replica.node)) return

@@ -30,6 +30,8 @@ export class ReplicaContext {
   readonly timing: ReplicationTiming
   readonly log: LogIndex
   readonly closed = new ClosedTimes()
+  /** Nodes that are about to stop, with the lives that end. */
+  leaving: ReadonlyMap<NodeId, number> = new Map()
   nowMs = 0
   #durable: number
   #committed: number
@@ -50,6 +52,10 @@ export class ReplicaContext {
 
   get committed(): number {
     return this.#committed
+  }
+
+  isLeaving({ node, incarnation }: ReplicaId): boolean {
+    return this.leaving.get(node) === incarnation
   }
 
   emit(effect: Effect): void {

@@ -8,7 +8,8 @@
 //   RR1  An epoch is promised on disk before anything of it is accepted or led (W2, E2).
 //   RR2  No newer epoch is promised while a grant to a leader runs (R1). A replica that has just started
 //        does not know what it granted, and waits as if it had granted a moment before. For a shard's first
-//        epoch nobody waits: there was no leader to grant anything.
+//        epoch nobody waits: there was no leader to grant anything. A replica without a promise and a log has
+//        followed nobody, so it has granted nothing either, and follows at once; to lead, it waits all the same.
 //   RR3  A replica leads only an epoch that names this life of it.
 //   RR4  A replica that has heard of a newer epoch neither leads nor follows an older one.
 //   RR5  A replica follows nobody before the control plane has told it, in this life, which epoch there is: what its disk
@@ -57,6 +58,8 @@ export type Input =
     }
   /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
   | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
+  /** All nodes that are about to stop, with the lives that end. */
+  | { readonly kind: 'leaving'; readonly nodes: ReadonlyMap<NodeId, number> }
   /** The state machine cannot serve as leader of the epoch. */
   | { readonly kind: 'unfit'; readonly epoch: number }
   /** A snapshot replaced the log. */
@@ -267,6 +270,8 @@ export class ReplicaCore {
         return this.#readAsked(input)
       case 'closed':
         return this.#close(input)
+      case 'leaving':
+        return this.#leaving(input.nodes)
       case 'unfit':
         return this.#unfit(input.epoch)
       case 'installed':
@@ -302,6 +307,11 @@ export class ReplicaCore {
 
   #close({ point, isTold }: Extract<Input, { kind: 'closed' }>): void {
     this.#leader?.close(point, isTold)
+  }
+
+  #leaving(nodes: ReadonlyMap<NodeId, number>): void {
+    this.#with.leaving = nodes
+    this.#leader?.leavingChanged()
   }
 
   #unfit(epoch: number): void {
@@ -350,8 +360,19 @@ export class ReplicaCore {
   /** RR1, RR2: tried again with the next message of the leader, and with the next tick. */
   #promise(epoch: number): void {
     const { nowMs } = this.#with
-    const isGranted = epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs
-    if (isGranted || epoch <= (this.#promising ?? 0)) return
+    if (epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs) return
+    this.#emitPromise(epoch)
+  }
+
+  /** RR2, for the epoch of another replica. */
+  #promiseTo(epoch: number): void {
+    const hasGranted = this.#promised > 0 || this.#with.log.last.sequence > 0
+    if (hasGranted) this.#promise(epoch)
+    else this.#emitPromise(epoch)
+  }
+
+  #emitPromise(epoch: number): void {
+    if (epoch <= (this.#promising ?? 0)) return
     this.#promising = epoch
     this.#with.emit({ kind: 'promise', epoch })
   }
@@ -420,7 +441,7 @@ export class ReplicaCore {
     }
     if (epoch > this.#promised) {
       this.#unanswered = { from, message: withoutEntries(message) }
-      return this.#promise(epoch)
+      return this.#promiseTo(epoch)
     }
     if (this.#role.kind === 'leading') return // sent by an earlier life, which had the same epoch
     this.#granted(this.#with.nowMs)
@@ -447,7 +468,7 @@ export class ReplicaCore {
   /** RR2: the leader that asked waits for the end of the grant. */
   #followIfAsked(): void {
     const epoch = this.#unanswered?.message.epoch ?? 0
-    if (epoch > this.#promised && epoch >= this.#heard) this.#promise(epoch)
+    if (epoch > this.#promised && epoch >= this.#heard) this.#promiseTo(epoch)
   }
 
   #followerOf(epoch: number, { node: leader }: ReplicaId): Follower {

@@ -164,6 +164,11 @@ export class ReplicatedLog {
     this.#step({ kind: 'configured', configuration })
   }
 
+  /** All nodes that are about to stop, with the lives that end. */
+  leaving(nodes: ReadonlyMap<NodeId, number>): void {
+    this.#step({ kind: 'leaving', nodes })
+  }
+
   /** The newest time of which a store with the entries up to `applied` shows everything. */
   closedAt(applied: number): Timestamp | undefined {
     const time = this.#core.closedAt(applied)

@@ -24,6 +24,7 @@ export type Fault =
   | 'restart_all'
   | 'disk_back'
   | 'disk_back_restart_all'
+  | 'leave'
 
 export const FAULTS: readonly Fault[] = [
   'crash',
@@ -41,6 +42,7 @@ export const FAULTS: readonly Fault[] = [
   'restart_all',
   'disk_back',
   'disk_back_restart_all',
+  'leave',
 ]
 
 export interface SimulationOptions {
@@ -211,8 +213,7 @@ class Simulation {
     }
     for (const replica of this.#replicas.values()) {
       const crcs = new Map(replica.log.map(({ sequence, crc }) => [sequence, crc]))
-      const base = replica.disk.durable.base.sequence
-      this.#checker.holdsAll(replica.node, (sequence) => crcs.get(sequence), base)
+      this.#checker.holdsAll(replica.node, (sequence) => crcs.get(sequence), replica.base)
     }
   }
 }
@@ -278,6 +279,22 @@ const HARM: Record<Fault, (harm: Harm) => void> = {
     if (isAnyBack({ controlPlane, replicas })) return
     const isSpare = !inSync.some(({ node }) => node === replica.node) || inSync.length > minInSync
     if (isSpare && !controlPlane.isAway) replace(replica)
+  },
+  leave: ({ time, replica, replicas }) => {
+    const { node, incarnation } = replica.id
+    const tell = (leaving: ReadonlyMap<NodeId, number>): void => {
+      for (const one of replicas.values()) {
+        time.after(time.between(0, 300), () => one.hearOfLeaving(leaving))
+      }
+    }
+    tell(new Map([[node, incarnation]]))
+    time.after(time.between(0, 2000), () => {
+      replica.crash()
+      time.after(time.between(10, 5000), () => {
+        replica.start()
+        tell(new Map())
+      })
+    })
   },
   restart_all: ({ time, replicas }) => {
     for (const replica of replicas.values()) {

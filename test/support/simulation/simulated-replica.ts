@@ -88,6 +88,11 @@ export class SimulatedReplica {
     return this.#log
   }
 
+  /** The entries up to here have left its log; the disk may not know it yet. */
+  get base(): number {
+    return this.#base
+  }
+
   get isServing(): boolean {
     return this.#core?.admission === 'open'
   }
@@ -161,6 +166,11 @@ export class SimulatedReplica {
     this.#tokens += 1
     this.#reads.set(this.#tokens, this.#in.checker.acknowledgedMax)
     this.#step({ kind: 'read_asked', token: this.#tokens, isHeard: false })
+  }
+
+  /** The nodes that are about to stop, with the lives that end. */
+  hearOfLeaving(nodes: ReadonlyMap<NodeId, number>): void {
+    this.#whenAwake(() => this.#step({ kind: 'leaving', nodes }))
   }
 
   /** Old entries go, as when the journal is collected. */

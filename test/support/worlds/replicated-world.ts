@@ -40,6 +40,8 @@ const STEPS_MAX = 2000
 export class TestControlPlane {
   #configuration: ShardConfiguration
   readonly #listeners = new Set<(configuration: ShardConfiguration) => void>()
+  readonly #leavingListeners = new Set<() => void>()
+  #leaving: ReadonlyMap<NodeId, number> = new Map()
   isAway = false
 
   constructor(first: ShardConfiguration) {
@@ -53,6 +55,21 @@ export class TestControlPlane {
   onChange(listener: (configuration: ShardConfiguration) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
+  }
+
+  get leaving(): ReadonlyMap<NodeId, number> {
+    return this.#leaving
+  }
+
+  /** The nodes that are about to stop, with the lives that end. */
+  leave(nodes: ReadonlyMap<NodeId, number>): void {
+    this.#leaving = nodes
+    for (const listener of this.#leavingListeners) listener()
+  }
+
+  onLeaving(listener: () => void): () => void {
+    this.#leavingListeners.add(listener)
+    return () => this.#leavingListeners.delete(listener)
   }
 
   controlOf(): ReplicaControl {
@@ -225,6 +242,8 @@ export class ReplicatedWorld implements AsyncDisposable {
             if (!this.isDeaf(node.id)) listener(configuration)
           }),
         controlOf: () => this.control.controlOf(),
+        leaving: () => this.control.leaving,
+        onLeaving: (listener) => this.control.onLeaving(listener),
       },
       network,
       indexes: this.#options.indexed?.partsOf(node.id),

@@ -95,8 +95,11 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
     node.life?.clock.freeze(dice.between(50, longestMs))
   },
   leave: ({ dice, node, startLater }) => {
-    void node.leave().catch(() => undefined)
-    startLater(node, dice.between(5000, 7000))
+    const afterMs = dice.between(500, 2500)
+    void node
+      .leave()
+      .catch(() => undefined)
+      .finally(() => startLater(node, afterMs))
   },
   partition: ({ time, dice, network, nodes }) => {
     const apart = new Set(nodes.filter(() => dice.chance(0.4)).map(({ id }) => id))

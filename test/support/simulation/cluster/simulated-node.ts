@@ -13,6 +13,7 @@ import {
   type Timestamp,
 } from '../../../../node/clock/hybrid-clock.ts'
 import { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
+import { depart } from '../../../../node/cluster/departure.ts'
 import { joinCluster, type Membership } from '../../../../node/cluster/membership.ts'
 import { followSeenLives } from '../../../../node/cluster/registrar.ts'
 import { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
@@ -188,12 +189,11 @@ export class SimulatedNode {
   /** Ends in order: leaderships are given away first. */
   async leave(): Promise<void> {
     const { life } = this
-    const { membership, opened } = life ?? {}
-    if (life === undefined || membership === undefined || opened === undefined) return
+    const { membership, opened, map } = life ?? {}
+    if (life === undefined || membership === undefined) return
+    if (opened === undefined || map === undefined) return
     const { clock } = life
-    await membership.leave().catch(() => undefined)
-    const untilMs = clock.monotonicMs() + 5000
-    while (opened.shards().length > 0 && clock.monotonicMs() < untilMs) await clock.sleep(50)
+    await depart(membership, { led: opened.shards, map }, { clock, log: silentLog })
     if (this.life !== life) return
     await life.lifecycle.close()
     await life.identity.markClean()

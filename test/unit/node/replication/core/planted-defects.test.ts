@@ -141,6 +141,13 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     instead: 'if (present.length === 1) return fit([first])',
     faults: ['disk_back_restart_all', 'crash'],
   },
+  'a leader that waits no more for a replica that is about to stop, before the control plane knows':
+    {
+      file: 'leader.ts',
+      text: 'if (node === this.#with.self.node) continue',
+      instead: 'if (node === this.#with.self.node || this.#with.leaving.has(node)) continue',
+      faults: ['leave', 'crash', 'hand_over', 'control_plane_away'],
+    },
   'a change that is asked for once': {
     file: 'leader.ts',
     text: '    this.#askAgain()\n',
