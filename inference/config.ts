@@ -33,6 +33,13 @@ const PLACE = {
     value: port(4201),
     help: 'port of health and metrics; 0 takes a free one',
   },
+  healthHost: {
+    variable: 'QUARRY_INFERENCE_HEALTH_HOST',
+    flag: '<address>',
+    value: text(''),
+    defaultText: 'the address of the API',
+    help: 'address to listen on for health and metrics, for probes from elsewhere',
+  },
   host: {
     variable: 'QUARRY_INFERENCE_HOST',
     flag: '<address>',

@@ -96,9 +96,9 @@ async function buildInference(
   })
   const memory = new RequestMemory({ bytesMax: config.requestMemoryBytesMax, clock })
   registerGauges(metrics, { gate, memory, fleet })
-  const { host } = config
+  const { host, healthHost } = config
   const health = await startHealthServer({
-    host,
+    host: healthHost === '' ? host : healthHost,
     port: config.healthPort,
     clock,
     random: Math.random,

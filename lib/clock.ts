@@ -38,8 +38,13 @@ export function threadOffsetMs(): number {
   return Number(process.hrtime.bigint() / 1000n) / 1000 - performance.now()
 }
 
+/** What a deadline has left may be below 0 when its timer is set, of which Node would warn on standard error. */
+function timerMs(ms: number): number {
+  return Math.max(0, ms)
+}
+
 function afterReal(ms: number, act: () => void): () => void {
-  const timer = setTimeout(act, ms)
+  const timer = setTimeout(act, timerMs(ms))
   return () => clearTimeout(timer)
 }
 
@@ -53,7 +58,7 @@ function sleepReal(ms: number, signal?: AbortSignal): Promise<void> {
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', onAbort)
       resolve()
-    }, ms)
+    }, timerMs(ms))
     signal?.addEventListener('abort', onAbort, { once: true })
   })
 }

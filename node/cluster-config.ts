@@ -28,6 +28,7 @@ const SECRET_SYMBOLS_MIN = 6
 /** A group may read it, as it does what Kubernetes mounts with `fsGroup`. */
 const OTHERS_MODE = 0o027
 const DAY_MS = 86_400_000
+const NODE_NAME = /^[\w.-]{1,63}$/
 const ZONE = /^[\w.-]{1,63}$/
 
 export const NODE_OPTIONS = {
@@ -73,6 +74,12 @@ export const NODE_OPTIONS = {
     flag: '<zone>',
     value: zone(),
     help: 'nodes of a zone may fail together: replicas of a shard go to several zones',
+  },
+  nodeName: {
+    variable: 'QUARRY_NODE_NAME',
+    flag: '<name>',
+    value: nodeName(),
+    help: 'what people call the node, such as its machine or pod; shown beside its id, and taken for it',
   },
   clusterSecretFile: {
     variable: 'QUARRY_CLUSTER_SECRET_FILE',
@@ -364,6 +371,14 @@ function optionalUrl(): OptionType<string> {
     default: '',
     expected: 'a URL such as http://10.0.0.11:8080, without a path',
     parse: (given) => (urls.parse(given)?.length === 1 ? given : undefined),
+  }
+}
+
+function nodeName(): OptionType<string> {
+  return {
+    default: '',
+    expected: 'a name of 1 to 63 letters, digits, dots, dashes and underscores',
+    parse: (given) => (NODE_NAME.test(given) ? given : undefined),
   }
 }
 

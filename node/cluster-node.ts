@@ -23,6 +23,7 @@ import { joinCluster, type Membership } from './cluster/membership.ts'
 import { depart } from './cluster/departure.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
 import { peerAddress } from './cluster/peer-address.ts'
+import { PeerReach, reachHandlers } from './cluster/peer-reach.ts'
 import { untilAnswered } from './cluster/until-answered.ts'
 import {
   advertisedAddresses,
@@ -65,7 +66,7 @@ import { PEER_LIMITS } from './peer/peer-limits.ts'
 import type { PeerHandler, PeerHandlers, PeerLink, PeerNode } from './peer/peer.ts'
 import type { NodeId } from './replication/core/configuration.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
-import { DiskGuard } from './storage/disk-guard.ts'
+import { DiskGuard, type AdmitWrite } from './storage/disk-guard.ts'
 
 /** What a node says of itself before it has a store, and after that. */
 const NOT_READY = readinessReply(false, NO_INDEXES)
@@ -111,7 +112,7 @@ async function buildClusterNode(
 
   const serving: { readiness?: () => BytesReply } = {}
   const health = await startHealthServer({
-    host: config.host,
+    host: config.healthHost === '' ? config.host : config.healthHost,
     port: config.healthPort,
     clock,
     random: Math.random,
@@ -138,13 +139,12 @@ async function buildClusterNode(
   const { store, cluster } = opened
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
-  serving.readiness = () => readinessReply(store.ready(), store.indexCounts())
   life.onClose(() => health.close()) // before the store, whose metrics it shows
   const apiOptions = apiOptionsOf(config, log)
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
   await damage.told // what this node has lost is known before anybody counts on it
-  const membership = await join(base, { coordination, identity }, { api, peers: plane.peers })
+  const { membership, reach } = await join(base, { ...plane, identity, nodeId: disk.nodeId }, api)
   damage.membership = membership
   await untilAnswered(() => opened.finishStart(), base)
   life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
@@ -154,6 +154,9 @@ async function buildClusterNode(
   life.onClose(() => {
     delete serving.readiness
   })
+  // A node that others cannot use is not ready: it would be counted on. Later a partition takes no node out.
+  serving.readiness = () =>
+    readinessReply(store.ready() && reach.hasBeenReached, store.indexCounts())
   log.info('server serves', { api: api.url, health: health.url, peer: plane.peers.port })
   const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
@@ -183,10 +186,10 @@ async function openDisk({ config, life, clock, log }: Base) {
   const identity = await NodeIdentity.open(directory)
   life.onClose(() => identity.markClean()) // when everything else of this node is on disk
   const { version } = readProduct()
-  const { logLevel, cluster, diskReserveBytes: reserveBytes } = config
+  const { logLevel, cluster, nodeName, diskReserveBytes: reserveBytes } = config
   const { id: nodeId, path } = directory
   const started = { version, node: process.version, dataDir: path, logLevel }
-  log.info('server starts', { ...started, cluster, nodeId })
+  log.info('server starts', { ...started, cluster, nodeId, nodeName })
   const guard = new DiskGuard({ directory: path, reserveBytes, clock })
   // The clock's bound lies here, so that stamps are given while etcd is away.
   const local = await openLocalCoordination(config, path, { clock, log, life })
@@ -241,6 +244,7 @@ async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
   const controller = new Controller({ ...seen, node: nodeId, askEnds, clock, log })
   life.onClose(() => controller.close())
   handlers.add(controllerHandlers(controller))
+  handlers.add(reachHandlers(() => peers))
   const control = new ClusterAdmin({
     name: config.cluster,
     node: nodeId,
@@ -287,7 +291,7 @@ function openStoreOf(
     onDamaged,
     checkIntervalMs: config.checkIntervalMs,
   }
-  const admit = (bytes: number): void => guard.assertRoomFor(bytes)
+  const admit: AdmitWrite = (bytes, frees) => guard.assertRoomFor(bytes, frees)
   const indexes = indexesOf(config, path)
   const models = {
     providers: providersOf(config, new KeySeal(files.secret)),
@@ -301,25 +305,37 @@ function random64(): string {
   return randomBytes(8).toString('hex')
 }
 
-/** The node serves its replicas before others can name it as a place for more. */
+/** The node serves its replicas, and others have called it back, before they can name it as a place for more. */
 async function join(
   base: Base,
-  { coordination, identity }: Pick<Disk & ControlPlane, 'coordination' | 'identity'>,
-  { api, peers }: { readonly api: { readonly url: string }; readonly peers: PeerNode },
-): Promise<Membership> {
+  {
+    coordination,
+    identity,
+    map,
+    peers,
+    nodeId,
+  }: Pick<Disk & ControlPlane, 'coordination' | 'identity' | 'map' | 'peers' | 'nodeId'>,
+  api: { readonly url: string },
+): Promise<{ readonly membership: Membership; readonly reach: PeerReach }> {
   const { config, life, clock, log, signal } = base
   const ports = { api: Number(new URL(api.url).port), peer: peers.port }
   const { cluster, zone } = config
   const { version } = readProduct()
-  const description = { zone, addresses: advertisedAddresses(config, ports), version }
-  const joining = { coordination, identity, cluster, description, clock, log }
+  const addresses = advertisedAddresses(config, ports)
+  const reach = new PeerReach({ self: nodeId, address: addresses.peer, map, peers, clock, log })
+  await reach.look()
+  const name = config.nodeName === '' ? undefined : config.nodeName
+  const description = { zone, name, addresses, version }
+  const { unreached } = reach
+  const joining = { coordination, identity, cluster, description, unreached, clock, log }
   const asking = { ...joining, newClusterId: randomUUID }
   const membership = await untilAnswered(() => joinCluster(asking, signal), base)
   life.onClose(() => membership.close())
+  life.onClose(reach.keep((reason) => membership.reach(reason)))
   membership.ended.addEventListener('abort', () => {
     endProcess(log, new Error(messageOf(membership.ended.reason)))
   })
-  return membership
+  return { membership, reach }
 }
 
 function openEtcd(

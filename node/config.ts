@@ -37,6 +37,13 @@ export const SWARM_OPTIONS = {
     value: port(8080),
     help: 'port of the API; 0 takes a free one',
   },
+  healthHost: {
+    variable: 'QUARRY_HEALTH_HOST',
+    flag: '<address>',
+    value: text(''),
+    defaultText: 'the address of the API',
+    help: 'address to listen on for health and metrics, for probes from elsewhere',
+  },
   healthPort: {
     variable: 'QUARRY_HEALTH_PORT',
     flag: '<port>',

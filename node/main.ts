@@ -56,10 +56,11 @@ interface HealthParts {
 }
 
 function startHealth(
-  { host, healthPort: port }: NodeConfig,
+  { host: apiHost, healthHost, healthPort: port }: NodeConfig,
   { clock, serving, metrics }: HealthParts,
 ): Promise<RunningServer> {
   const readiness = (): BytesReply => serving.readiness()
+  const host = healthHost === '' ? apiHost : healthHost
   return startHealthServer({ host, port, clock, random: Math.random, readiness, metrics })
 }
 
@@ -97,7 +98,7 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
       coordination,
       stores,
       journal,
-      admit: (bytes) => guard.assertRoomFor(bytes),
+      admit: (bytes, frees) => guard.assertRoomFor(bytes, frees),
       hybridClock,
       clock,
       log,

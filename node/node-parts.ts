@@ -123,7 +123,8 @@ export async function openJournal(
     clock,
     log,
     randomBits: () => randomBytes(4).readUInt32BE(),
-    hasRoomFor: (bytes) => guard.hasRoomFor(bytes),
+    // Shards have refused what must not use the reserve before it comes to the journal.
+    hasRoomFor: (bytes) => guard.hasRoomFor(bytes, true),
     onFailure: (error) => endProcess(log, error),
     mayMark,
   })

@@ -53,6 +53,11 @@ export class Child {
     this.#read(this.#process.stderr, (line) => listener.onLog(line))
   }
 
+  /** Undefined if it could not be started. */
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
   get isRunning(): boolean {
     return this.#isRunning
   }

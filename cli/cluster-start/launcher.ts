@@ -2,6 +2,7 @@
 //
 //   folder, secret, ports ─► etcd ─answers─► nodes ─all ready─► (running) ─stop─► nodes in order ─► etcd
 
+import { createWriteStream } from 'node:fs'
 import type { Clock } from '../../lib/clock.ts'
 import { prodWhenLate } from '../../lib/deadline.ts'
 import { inheritedEnvironment } from '../../lib/bounded-node.ts'
@@ -66,6 +67,9 @@ export interface ReadyNode {
   readonly name: string
   readonly api: string
   readonly health: string
+  readonly pid: number | undefined
+  /** The file with its log. */
+  readonly log: string
 }
 
 /** When a start is given up: on request, and after START_MAX_MS. */
@@ -207,14 +211,21 @@ export class Launcher {
       ports,
       env,
     }
+    const log = folder.log(name)
+    const kept = createWriteStream(log)
+    kept.on('error', (error) => this.#with.onEvent(name, `its log is not kept: ${error.message}`))
     const child = new Child(name, commandOf(place), {
       onOutput: (line) => {
         const places = readyPlaces(line)
         if (places === undefined) onLine(name, line)
-        else resolve({ name, ...places })
+        else resolve({ name, ...places, pid: child.pid, log })
       },
-      onLog: (line) => onLine(name, line),
+      onLog: (line) => {
+        kept.write(`${line}\n`)
+        onLine(name, line)
+      },
     })
+    void child.ended.then(() => kept.end())
     this.#nodes.push(child)
     return { child, ready }
   }

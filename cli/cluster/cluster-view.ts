@@ -13,7 +13,7 @@ import type {
   SummaryAnswer,
   WaitingAnswer,
 } from '../service/cluster-answers.ts'
-import { shortNames, type ShortNames } from './node-names.ts'
+import { namesOf, type ShortNames } from './node-names.ts'
 
 const HEALTH_STYLES = new Map<string, Style>([
   ['healthy', 'green'],
@@ -48,10 +48,12 @@ export function describeCluster(
     `${paint(screen, style, '●')} ${paint(screen, 'bold', health)}  ${printable(message)}`,
     paint(screen, 'dim', `  ${url} · version ${printable(version)} · ${printable(called)}`),
     '',
-    ...describeCounts(summary, shortNames(nodes.map(({ id }) => id)), screen),
+    ...describeCounts(summary, namesOf(nodes), screen),
     '',
     describeNodes(nodes, screen),
   ]
+  const unreached = nodes.filter((node) => node.unreached !== '')
+  if (unreached.length > 0) lines.push('', describeUnreached(unreached, nodes, screen))
   if (waiting.length > 0) lines.push('', describeWaiting(waiting, screen))
   return lines.join('\n')
 }
@@ -86,7 +88,7 @@ function describeShardCounts(shards: ReadonlyMap<string, number>, screen: Output
 }
 
 export function describeNodes(nodes: readonly NodeAnswer[], screen: Output): string {
-  const short = shortNames(nodes.map(({ id }) => id))
+  const short = namesOf(nodes)
   const hasZones = nodes.some(({ zone }) => zone !== '')
   const columns = [
     { title: 'NODE' },
@@ -98,7 +100,7 @@ export function describeNodes(nodes: readonly NodeAnswer[], screen: Output): str
     { title: 'LEADERS', align: 'right' },
     { title: 'IN', align: 'right' },
     { title: 'OUT', align: 'right' },
-    { title: 'MAY BE STOPPED' },
+    { title: 'SAFE TO STOP' },
   ] as const
   const rows = nodes.map((node) => [
     short(node.id),
@@ -110,7 +112,7 @@ export function describeNodes(nodes: readonly NodeAnswer[], screen: Output): str
     formatCount(node.leaders),
     formatCount(node.movesIn),
     formatCount(node.movesOut),
-    node.isSafeToStop ? 'yes' : 'no',
+    node.isSafeToStop ? 'yes' : `no: ${node.neededFor}`,
   ])
   return formatTable(columns, rows, screen)
 }
@@ -122,9 +124,13 @@ function stateOf({ state, condition, emptying }: NodeAnswer): string {
   return condition === 'emptying' ? wish : `${wish}, ${condition}`
 }
 
-export function describeShards(shards: readonly ClusterShardAnswer[], screen: Output): string {
+export function describeShards(
+  shards: readonly ClusterShardAnswer[],
+  nodes: readonly NodeAnswer[],
+  screen: Output,
+): string {
   if (shards.length === 0) return 'no such shards'
-  const short = shortNames(shards.flatMap(({ replicas }) => replicas.map(({ node }) => node)))
+  const short = namesOf(nodes)
   const columns = [
     { title: 'TABLE' },
     { title: 'SHARD' },
@@ -182,6 +188,17 @@ function describeWaiting(waiting: readonly WaitingAnswer[], screen: Output): str
   const title = paint(screen, 'bold', `${plural(waiting.length, 'shard')} waiting`)
   const columns = [{ title: 'TABLE' }, { title: 'SHARD' }, { title: 'WHY' }] as const
   return `${title}\n${formatTable(columns, rows, screen)}`
+}
+
+function describeUnreached(
+  unreached: readonly NodeAnswer[],
+  nodes: readonly NodeAnswer[],
+  screen: Output,
+): string {
+  const called = namesOf(nodes)
+  const rows = unreached.map((node) => [called(node.id), node.unreached])
+  const title = paint(screen, 'bold', `${plural(rows.length, 'node')} without replicas`)
+  return `${title}\n${formatTable([{ title: 'NODE' }, { title: 'WHY' }], rows, screen)}`
 }
 
 function byTable(a: ClusterShardAnswer, b: ClusterShardAnswer): number {

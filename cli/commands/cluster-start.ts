@@ -116,6 +116,7 @@ async function runCluster(
     if (!stop.aborted) throw error
   } finally {
     await launcher.close()
+    await folder.release()
   }
 }
 
@@ -149,8 +150,12 @@ async function showPlaces(
   }
   const title = `Cluster ${options.cluster} runs with ${plural(nodes.length, 'node')}.`
   await writeLine(out, paint(out, 'bold', `${title} Press Ctrl-C to end it.`))
-  for (const { name, api, health } of nodes) {
+  for (const { name, api, health, pid, log } of nodes) {
     await writeLine(out, placeLine(out, name, `${api}/api/v1   ${health}/metrics`))
+    await writeLine(
+      out,
+      `  ${' '.repeat(9)}${paint(out, 'dim', `process ${pid ?? '-'}   log ${log}`)}`,
+    )
   }
   return writeLine(out, placeLine(out, 'etcd', etcdUrl))
 }
@@ -161,12 +166,13 @@ function placeLine(out: Output, name: string, where: string): string {
 
 /** This very program as a node. */
 function quarryNode(
-  { dataDir, cluster, etcdUrl, secretFile, ports, env }: NodePlace,
+  { name, dataDir, cluster, etcdUrl, secretFile, ports, env }: NodePlace,
   { logLevel }: { readonly logLevel: string },
 ): ChildCommand {
   const options = {
     '--data-dir': dataDir,
     '--cluster': cluster,
+    '--node-name': name,
     '--etcd': etcdUrl,
     '--cluster-secret-file': secretFile,
     '--api-port': String(ports.apiPort),

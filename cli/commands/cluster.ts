@@ -37,6 +37,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   addNodeWish(cluster, context, 'drain')
   addUndrain(cluster, context)
   addNodeWish(cluster, context, 'decommission')
+  addForget(cluster, context)
   addMove(cluster, context)
   addTransfer(cluster, context)
 }
@@ -99,8 +100,12 @@ function addShards(cluster: Command, context: CliContext): void {
         throw usageError(`--trouble: give one of ${TROUBLES.join(', ')}`)
       }
       const { out } = context.terminal
-      const { shards, values } = await listShards(openClient(options), { table, trouble })
-      if (options.json !== true) return writeLine(out, describeShards(shards, out))
+      const client = openClient(options)
+      const { shards, values } = await listShards(client, { table, trouble })
+      if (options.json !== true) {
+        const nodes = await client.request({ method: 'GET', path: '/cluster/nodes' })
+        return writeLine(out, describeShards(shards, parseNodes(nodes.text), out))
+      }
       for (const value of values) await writeLine(out, JSON.stringify(value))
       return undefined
     })
@@ -128,7 +133,7 @@ function addNodeWish(
   const { summary, description, example } = WISHES[wish]
   const command = clientCommand(cluster.command(`${wish} <node>`), context)
     .summary(summary)
-    .description(`${description} <node> is its id, or the beginning of it.`)
+    .description(`${description} <node> is its name, its id, or the beginning of that.`)
     .option('--no-wait', 'do not wait until the node is empty')
     .addHelpText('after', examples(example))
   if (wish === 'decommission') command.option('--yes', 'do not ask')
@@ -149,6 +154,19 @@ function addUndrain(cluster: Command, context: CliContext): void {
       const { id } = await findNode(client, text)
       const asked = { client, node: id, waits: false, asJson: options.json === true }
       await steerNode({ ...asked, wish: 'undrain' }, context)
+    })
+}
+
+function addForget(cluster: Command, context: CliContext): void {
+  clientCommand(cluster.command('forget <node>'), context)
+    .summary('list a decommissioned node no more')
+    .description('Forget a node that was decommissioned, is gone and holds nothing.')
+    .action(async (text: string, options: ClientOptions) => {
+      const client = openClient(options)
+      const { id } = await findNode(client, text)
+      await client.request({ method: 'DELETE', path: `/cluster/nodes/${encodeURIComponent(id)}` })
+      const line = options.json === true ? JSON.stringify({ forgotten: id }) : `forgot node ${id}`
+      await writeLine(context.terminal.out, line)
     })
 }
 

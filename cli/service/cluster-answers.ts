@@ -5,6 +5,8 @@ import { entriesOf, memberOf, numberOf, parseAnswer, textOf } from './service-an
 /** A node of the cluster. */
 export interface NodeAnswer {
   readonly id: string
+  /** Empty: it has none. */
+  readonly name: string
   readonly zone: string
   readonly state: string
   readonly condition: string
@@ -15,6 +17,10 @@ export interface NodeAnswer {
   readonly movesIn: number
   readonly movesOut: number
   readonly isSafeToStop: boolean
+  /** Why it is not safe to stop it; empty where it is. */
+  readonly neededFor: string
+  /** Why other nodes cannot use it; empty where they can. */
+  readonly unreached: string
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingAnswer | undefined
 }
@@ -126,6 +132,7 @@ function readNode(value: unknown): NodeAnswer {
   const emptying = memberOf(value, 'emptying')
   return {
     id: textOf(value, 'id'),
+    name: textOf(value, 'name'),
     zone: textOf(value, 'zone'),
     state: textOf(value, 'state'),
     condition: textOf(value, 'condition'),
@@ -136,6 +143,8 @@ function readNode(value: unknown): NodeAnswer {
     movesIn: numberOf(value, 'moves_in'),
     movesOut: numberOf(value, 'moves_out'),
     isSafeToStop: memberOf(value, 'safe_to_stop') === true,
+    neededFor: textOf(value, 'needed_for'),
+    unreached: textOf(value, 'unreached'),
     emptying: emptying === undefined ? undefined : readEmptying(emptying),
   }
 }

@@ -11,6 +11,7 @@ import type { ClusterObservation } from './observed-entry.ts'
 export interface KnownNode {
   readonly id: NodeId
   readonly zone: string
+  readonly name?: string | undefined
   /** Undefined for a node that is registered and has no record. */
   readonly state: NodeState | undefined
   /** Undefined while the node is away. */
@@ -49,9 +50,12 @@ export class KnownCluster {
       case 'live':
         return this.#register(observed.id, observed)
       case 'node':
-        return this.#edit(observed.id, () => {
-          return { zone: observed.record?.zone ?? '', state: observed.record?.state }
-        })
+        return this.#edit(observed.id, ({ addresses }) => ({
+          zone: observed.record?.zone ?? '',
+          name: observed.record?.name,
+          state: observed.record?.state,
+          addresses: addresses ?? observed.record?.addresses,
+        }))
       default:
         return unreachable(observed)
     }

@@ -31,6 +31,8 @@ export interface MembershipOptions {
   readonly description: NodeDescription
   /** Whole seconds. Default: NODE_TTL_SECONDS. */
   readonly ttlSeconds?: number
+  /** Why other nodes cannot use this one from its beginning; undefined: they can. */
+  readonly unreached?: string | undefined
   readonly clock: Clock
   readonly log: Log
   /** Makes the id of a cluster that this node creates. */
@@ -48,6 +50,7 @@ export type MembershipState = 'registered' | 'away' | 'ended'
  * - `ended` aborts when the node cannot be a member any more. The process has to stop then.
  * - `leave` says that the node is about to stop, and `markDamaged` that it has lost data. Both resolve when
  *   the cluster can see it, and reject if the store cannot be asked; it is written as soon as it can be.
+ * - `reach` says why the node takes no replicas, or that it does. It is written as soon as it can be.
  * - `close` takes the registration away. If the store is away, it goes with its lease.
  */
 export interface Membership extends AsyncDisposable {
@@ -57,6 +60,8 @@ export interface Membership extends AsyncDisposable {
   readonly state: MembershipState
   readonly ended: AbortSignal
   leave(): Promise<void>
+  /** Undefined: other nodes reach it. */
+  reach(unreached: string | undefined): void
   markDamaged(): Promise<void>
   close(): Promise<void>
 }
@@ -100,12 +105,14 @@ class RegisteredNode implements Membership {
   #lease: Lease | undefined
   #isRegistered = false
   #isLeaving = false
+  #unreached: string | undefined
   #disturbed = Promise.withResolvers<void>()
 
   constructor(options: MembershipOptions, cluster: ClusterIdentity) {
     this.#options = options
     this.cluster = cluster
     this.#registrar = new Registrar(options)
+    this.#unreached = options.unreached
   }
 
   get nodeId(): NodeId {
@@ -135,6 +142,12 @@ class RegisteredNode implements Membership {
   async leave(): Promise<void> {
     this.#isLeaving = true
     await this.#reconcile()
+  }
+
+  reach(unreached: string | undefined): void {
+    if (unreached === this.#unreached) return
+    this.#unreached = unreached
+    this.#disturbed.resolve()
   }
 
   async markDamaged(): Promise<void> {
@@ -212,7 +225,7 @@ class RegisteredNode implements Membership {
     this.#ended.signal.throwIfAborted()
     const wasRegistered = this.state === 'registered'
     try {
-      if (wasRegistered && (await this.#registrar.isRegistered(this.#isLeaving))) return
+      if (wasRegistered && (await this.#registrar.isRegistered(this.#said))) return
       await this.#register(0, signal)
     } catch (error) {
       if (isServiceError(error) && error.code === 'CONFLICT') this.#end(error)
@@ -225,9 +238,8 @@ class RegisteredNode implements Membership {
 
   async #register(waitMs: number, signal: AbortSignal): Promise<void> {
     const lease = await this.#heldLease()
-    const isLeaving = this.#isLeaving
     try {
-      await this.#registrar.register({ lease, isLeaving, waitMs, signal })
+      await this.#registrar.register({ lease, ...this.#said, waitMs, signal })
     } catch (error) {
       if (!isServiceError(error) || error.code !== 'NOT_FOUND') throw error
       this.#lease = undefined
@@ -235,6 +247,10 @@ class RegisteredNode implements Membership {
       throw new ServiceError('UNAVAILABLE', problem, { cause: error })
     }
     this.#isRegistered = true
+  }
+
+  get #said() {
+    return { isLeaving: this.#isLeaving, unreached: this.#unreached }
   }
 
   /** The lease, or a new one if that is lost. */

@@ -31,6 +31,8 @@ const ATTEMPTS_MAX = 20
 export interface NodeDescription {
   /** Nodes of a zone may fail together; empty in a cluster without zones. */
   readonly zone: string
+  /** What people call the node; undefined: nothing. */
+  readonly name?: string | undefined
   /** `host:port` where others reach the node. No two nodes have the same. */
   readonly addresses: NodeRegistration['addresses']
   readonly version: string
@@ -48,6 +50,8 @@ export interface RegistrarOptions {
 export interface RegistrationOrder {
   readonly lease: Lease
   readonly isLeaving: boolean
+  /** Why the node takes no replicas; undefined: it does. */
+  readonly unreached: string | undefined
   /** How long the registration of another process may take to vanish. */
   readonly waitMs: number
   readonly signal: AbortSignal
@@ -62,9 +66,9 @@ export class Registrar {
   }
 
   /** Whether the registration is there and says what it should. */
-  async isRegistered(isLeaving: boolean): Promise<boolean> {
+  async isRegistered(said: Said): Promise<boolean> {
     const found = await this.#options.coordination.get(this.#liveKey)
-    return found !== undefined && found.value.equals(this.#registration(isLeaving))
+    return found !== undefined && found.value.equals(this.#registration(said))
   }
 
   /**
@@ -110,20 +114,21 @@ export class Registrar {
   async #write({ node, live }: Found, order: RegistrationOrder): Promise<boolean> {
     const { coordination, identity } = this.#options
     const before = node && decodeNode(node.value)
-    if (before?.state === 'decommissioned') throw decommissioned(identity.nodeId)
+    const isOut = before?.state === 'decommissioned' || before?.state === 'forgotten'
+    if (isOut) throw decommissioned(identity.nodeId)
     await this.#follow(before)
     identity.mayBeSeen = true
     const changes: Change[] = [
       {
         type: 'put',
         key: this.#liveKey,
-        value: this.#registration(order.isLeaving),
+        value: this.#registration(order),
         lease: order.lease.id,
       },
     ]
-    const record = this.#recordAfter(before)
-    if (record !== undefined) {
-      changes.push({ type: 'put', key: nodeKey(identity.nodeId), value: encodeNode(record) })
+    const record = encodeNode(this.#recordAfter(before))
+    if (node?.value.equals(record) !== true) {
+      changes.push({ type: 'put', key: nodeKey(identity.nodeId), value: record })
     }
     const outcome = await coordination.commit({
       when: [
@@ -148,19 +153,21 @@ export class Registrar {
     )
   }
 
-  /** The node's record, if it has to change. */
-  #recordAfter(before: NodeRecord | undefined): NodeRecord | undefined {
+  /** The node's record; that of an operator keeps its operation while nothing else changes. */
+  #recordAfter(before: NodeRecord | undefined): NodeRecord {
     const { nodeId: id, incarnation } = this.#options.identity
-    const { zone } = this.#options.description
-    if (before?.zone === zone && before.incarnation === incarnation) return undefined
+    const { zone, name, addresses } = this.#options.description
     const state = before?.state ?? 'serving'
-    return { id, zone, state, incarnation, operation: `join/${id}/${incarnation}` }
+    const isSame = before?.incarnation === incarnation
+    const operation = isSame ? before.operation : `join/${id}/${incarnation}`
+    return { id, zone, name, addresses, state, incarnation, operation }
   }
 
-  #registration(isLeaving: boolean): Buffer {
+  #registration({ isLeaving, unreached }: Said): Buffer {
     const { nodeId: id, incarnation, wholeSince } = this.#options.identity
     const { addresses, version } = this.#options.description
-    return encodeRegistration({ id, incarnation, addresses, version, wholeSince, isLeaving })
+    const life = { incarnation, addresses, version, wholeSince, unreached, isLeaving }
+    return encodeRegistration({ id, ...life })
   }
 }
 
@@ -178,6 +185,8 @@ export async function followSeenLives(
   await identity.continueAfter(seen)
   return true
 }
+/** What a registration says beside what does not change. */
+type Said = Pick<RegistrationOrder, 'isLeaving' | 'unreached'>
 
 /** The node's entries as they were read. */
 interface Found {

@@ -45,6 +45,8 @@ export class NodeHousekeeper {
   readonly #retiming = new Map<LedShard, Promise<void>>()
   readonly #droppedArtifacts = new DroppedArtifacts()
   #expiredDocuments = 0
+  /** Why the last repair failed, as the log has it. */
+  #repairTrouble: string | undefined
 
   constructor(options: NodeHousekeeperOptions) {
     this.#with = options
@@ -71,8 +73,13 @@ export class NodeHousekeeper {
     if (!this.#with.mayRepair()) return
     try {
       await this.#with.admin.repair()
+      this.#repairTrouble = undefined
     } catch (error) {
-      this.#with.log.warn('housekeeping failed', { what: 'repair', error: String(error) })
+      // A second later the same is tried again, and fails again while the control plane is frozen or away.
+      const trouble = String(error)
+      if (trouble === this.#repairTrouble) return
+      this.#repairTrouble = trouble
+      this.#with.log.warn('housekeeping failed', { what: 'repair', error: trouble })
     }
   }
 

@@ -218,7 +218,7 @@ function buildSeen(
     linkTo: (node) => places.linkTo(node),
     clock,
   })
-  const cluster = new ControlledCluster({ control, registry, lags })
+  const cluster = new ControlledCluster({ control, registry, lags, clock })
   const counted = () => ({
     elections: counts.elections,
     inSyncChanges: counts.inSyncChanges,
@@ -258,7 +258,7 @@ async function openArrivals(
     openStore: (directory) => LevelKvStore.open(directory, { clock }),
     replaceStore: (name, directory) => stores.replace(name, directory),
     readPosition: readAppliedPosition,
-    admit: admit ?? (() => undefined),
+    admit: (bytes) => admit?.(bytes, false),
     log,
   })
   await arrivals.settle((ids) => restartedLogs(journal, ids))

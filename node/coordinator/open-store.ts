@@ -1,3 +1,4 @@
+import type { AdmitWrite } from '../storage/disk-guard.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
@@ -49,8 +50,8 @@ export interface StoreParts {
   readonly stores: KvStoreFactory
   /** The log of all shards. It must stay open until every shard is closed. */
   readonly journal: Journal
-  /** Throws DISK_FULL when the disk has no room for so many bytes. Absent: every write is admitted. */
-  readonly admit?: (bytes: number) => void
+  /** Throws DISK_FULL when the disk has no room for the write. Absent: every write is admitted. */
+  readonly admit?: AdmitWrite
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly log: Log

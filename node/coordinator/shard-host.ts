@@ -1,3 +1,4 @@
+import type { AdmitWrite } from '../storage/disk-guard.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -24,8 +25,8 @@ import type { ShardRecord } from './shards/shard-record.ts'
 export interface ShardHostOptions {
   readonly stores: KvStoreFactory
   readonly journal: Journal
-  /** Throws DISK_FULL when the disk has no room for so many bytes. */
-  readonly admit?: ((bytes: number) => void) | undefined
+  /** Throws DISK_FULL when the disk has no room for the write. */
+  readonly admit?: AdmitWrite | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter

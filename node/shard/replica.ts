@@ -3,6 +3,7 @@
 // Both work on this replica.
 
 import { must } from '../../lib/assert.ts'
+import type { AdmitWrite } from '../storage/disk-guard.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { millisOf, type HybridClock } from '../clock/hybrid-clock.ts'
@@ -41,8 +42,8 @@ export interface ReplicaOptions {
   readonly journal: Journal
   /** The reading of the journal that all shards of a start have in common; absent: the replica has its own. */
   readonly reading?: Pick<JointReading, 'entries'> | undefined
-  /** Throws DISK_FULL when the disk has no room for so many bytes. */
-  readonly admit?: ((bytes: number) => void) | undefined
+  /** Throws DISK_FULL when the disk has no room for the write. */
+  readonly admit?: AdmitWrite | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly router: ShardRouter
@@ -78,9 +79,9 @@ export class Replica {
     this.waiters = waiters
     const { id, journal, indexes, clock, settings } = options
     this.replicated = this.#buildReplicated()
-    const admit = (bytes: number): void => {
+    const admit: AdmitWrite = (bytes, frees) => {
       this.replicated?.assertWritable()
-      options.admit?.(bytes)
+      options.admit?.(bytes, frees)
     }
     const suspended = this.replicated && notLeader()
     const of = { id, state, clock, admit, suspended }

@@ -15,6 +15,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvariantError, must } from '../../lib/assert.ts'
+import type { AdmitWrite } from '../storage/disk-guard.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf, ServiceError } from '../../lib/errors.ts'
 import { isSliced, runSliced, SLICE_MS, type Sliced } from '../../lib/sliced.ts'
@@ -23,6 +24,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { JournalSource } from '../journal/journal-source.ts'
 import type { GroupFate } from '../replication/shell/deposed-groups.ts'
 import type { ProposedCommand } from './apply/proposed-command.ts'
+import { frees } from './command/command.ts'
 import { PendingProposals } from './pending-proposals.ts'
 import { Proposal, type ProposalOptions } from './proposal.ts'
 import { ProposalGroup } from './proposal-group.ts'
@@ -45,8 +47,8 @@ export interface ShardLogOptions {
   readonly state: ShardState
   readonly journal: Pick<Journal, 'ready' | 'hurry'>
   readonly clock: Clock
-  /** Throws what refuses so many bytes now, such as DISK_FULL; then nothing has happened. */
-  readonly admit: (bytes: number) => void
+  /** Throws what refuses the write now, such as DISK_FULL; then nothing has happened. */
+  readonly admit: AdmitWrite
   /** Refuses everything until `resume`. Undefined: the log takes proposals at once. */
   readonly suspended?: ServiceError | undefined
 }
@@ -128,7 +130,7 @@ export class ShardLog implements JournalSource {
   /** Resolves when the command's outcome is committed. */
   propose(proposed: ProposedCommand, options: ProposalOptions): Promise<void> {
     const { bytes } = options
-    const refusal = this.#refusalOf(bytes)
+    const refusal = this.#refusalOf(proposed, bytes)
     if (refusal !== undefined) return Promise.reject(refusal)
     const proposal = new Proposal(proposed, options, this)
     this.#queue.push(proposal)
@@ -137,7 +139,7 @@ export class ShardLog implements JournalSource {
     return proposal.done
   }
 
-  #refusalOf(bytes: number): unknown {
+  #refusalOf({ command }: ProposedCommand, bytes: number): unknown {
     if (this.#isClosed) return closedError()
     if (this.#end !== undefined) return this.#end
     if (this.#suspended !== undefined) return this.#suspended
@@ -148,7 +150,7 @@ export class ShardLog implements JournalSource {
       return new ServiceError(trouble.code, trouble.message, { cause: trouble })
     }
     try {
-      this.#with.admit(bytes)
+      this.#with.admit(bytes, frees(command))
       return undefined
     } catch (error) {
       return error

@@ -19,6 +19,12 @@ export interface FileSystemRoom {
   readonly bsize: number
 }
 
+/**
+ * Throws DISK_FULL when the disk has no room for so many bytes. With `frees` the write makes room in the end, as
+ * deletions do, and may use half of the reserve: otherwise a full disk would stay full.
+ */
+export type AdmitWrite = (bytes: number, frees: boolean) => void
+
 /** What the guard watches. `reserveBytes` stay free; the default is RESERVE_BYTES. */
 export interface DiskGuardOptions {
   readonly directory: string
@@ -50,22 +56,27 @@ export class DiskGuard {
 
   /**
    * Throws DISK_FULL unless `bytes` fit beside the reserve. A refused write does not count as
-   * written.
+   * written. `frees`: see AdmitWrite.
    */
-  assertRoomFor(bytes: number): void {
+  assertRoomFor(bytes: number, frees = false): void {
+    const reserveBytes = this.#reserveOf(frees)
     if (this.#isStale(bytes)) this.#measure()
-    if (!this.#fits(bytes)) {
+    if (!this.#fits(bytes, reserveBytes)) {
       // The last measurement may be old. Only a fresh one may refuse.
       this.#measure()
-      if (!this.#fits(bytes)) throw this.#refusal()
+      if (!this.#fits(bytes, reserveBytes)) throw this.#refusal()
     }
     this.#writtenBytes += bytes
   }
 
-  /** Measures again and answers whether `bytes` fit beside the reserve. */
-  hasRoomFor(bytes: number): boolean {
+  /** Measures again and answers whether `bytes` fit beside the reserve, or half of it. */
+  hasRoomFor(bytes: number, frees = false): boolean {
     this.#measure()
-    return this.#fits(bytes)
+    return this.#fits(bytes, this.#reserveOf(frees))
+  }
+
+  #reserveOf(frees: boolean): number {
+    return frees ? this.#reserveBytes / 2 : this.#reserveBytes
   }
 
   /** The free bytes of the file system, with the reserve. Measured at the call. */
@@ -79,8 +90,8 @@ export class DiskGuard {
     return ageMs >= CHECK_PERIOD_MS || this.#writtenBytes + bytes >= CHECK_WRITTEN_BYTES
   }
 
-  #fits(bytes: number): boolean {
-    return this.#freeBytes - this.#writtenBytes - bytes >= this.#reserveBytes
+  #fits(bytes: number, reserveBytes: number): boolean {
+    return this.#freeBytes - this.#writtenBytes - bytes >= reserveBytes
   }
 
   #measure(): void {

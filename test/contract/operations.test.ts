@@ -17,6 +17,7 @@ function describeSteering(operate: Operate): void {
       await operate('drainNode', `${node}/drain`),
       await operate('undrainNode', `${node}/undrain`),
       await operate('decommissionNode', `${node}/decommission`),
+      await operate('forgetNode', node),
       await operate('moveReplica', `${shard}/move`, '{"from":"node","to":"b"}'),
       await operate('transferLeader', `${shard}/transfer-leader`, '{"to":"b"}'),
     ]

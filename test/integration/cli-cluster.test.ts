@@ -2,6 +2,7 @@
 
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
+import { systemClock } from '../../lib/clock.ts'
 import { ManualClock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { ControlledCluster } from '../../node/coordinator/cluster/controlled-cluster.ts'
@@ -41,7 +42,12 @@ describe('quarry cluster', () => {
     api = await startApi({
       clusterOf: (opened) => {
         harness = opened
-        return new ControlledCluster({ control, registry: opened.registry, lags: control.lags })
+        return new ControlledCluster({
+          control,
+          registry: opened.registry,
+          lags: control.lags,
+          clock: systemClock,
+        })
       },
     })
     await api.send({ method: 'POST', path: '/api/v1/tables/books', body: '{"num_shards":4}' })
@@ -63,9 +69,9 @@ describe('quarry cluster', () => {
 
     const [header, ...rows] = stdout.trimEnd().split('\n')
     expect(exitCode).to.equal(0)
-    expect(header).to.match(/^NODE +STATE +API +VERSION +REPLICAS +LEADERS +IN +OUT +MAY BE STOP/)
+    expect(header).to.match(/^NODE +STATE +API +VERSION +REPLICAS +LEADERS +IN +OUT +SAFE TO STOP/)
     expect(rows).to.have.length(4)
-    expect(rows.find((row) => row.startsWith('7c1e42aa '))).to.match(/serving .* 4 +4 +0 +0 +no$/)
+    expect(rows.find((row) => row.startsWith('7c1e42aa '))).to.match(/serving .* 4 +4 +0 +0 +yes$/)
   })
 
   it('nodes --json prints a node on each line', async () => {

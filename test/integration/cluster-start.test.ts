@@ -1,7 +1,7 @@
 // `quarry cluster start` with a real etcd and a small program in place of the nodes: see stub-node.ts.
 
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -21,7 +21,12 @@ const PORTS = ['--api-port', '0', '--health-port', '0', '--peer-port', '0', '--e
 const FREE = [...PORTS, '--no-inference']
 
 interface Ready {
-  readonly nodes: readonly { readonly name: string; readonly api: string }[]
+  readonly nodes: readonly {
+    readonly name: string
+    readonly api: string
+    readonly pid: number
+    readonly log: string
+  }[]
   readonly etcd: string
 }
 
@@ -135,6 +140,23 @@ describe('quarry cluster start', () => {
     expect(run.err.text).to.match(
       /^node-2 │ server serves etcd=200 cluster=local secretMode=600 secretBytes=44$/m,
     )
+  })
+
+  it('shows processes and logs, and refuses a folder whose cluster runs', async () => {
+    const run = start([...FREE, '--nodes', '1'])
+    const { nodes } = await run.ready()
+    const [node] = nodes
+    expect(node?.pid).to.be.greaterThan(1)
+    await until(async () => (await readFile(node?.log ?? '', 'utf8')).includes('server serves'))
+
+    const second = start([...FREE, '--nodes', '1'])
+
+    const refused = await errorOf(() => second.ended)
+    expect(refused).to.have.property('message').that.includes(`end process ${process.pid}`)
+    await run.interrupt()
+    const again = start([...FREE, '--nodes', '1'])
+    await again.ready()
+    await again.interrupt()
   })
 
   it('starts an inference server that all nodes ask, unless another one is named', async () => {

@@ -155,6 +155,9 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     'of one node': (client) =>
       expectStatus(client.send('POST', `${CLUSTER}/nodes/a/decommission`), 400),
   },
+  forgetNode: {
+    'of one node': (client) => expectStatus(client.send('DELETE', `${CLUSTER}/nodes/a`), 400),
+  },
   moveReplica: {
     'a body that is too long': async (client) => {
       const body = { from: 'a', to: 'x'.repeat(2 * MIB) }

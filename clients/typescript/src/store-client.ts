@@ -335,6 +335,11 @@ export class StoreClient {
     return this.#steer(`${nodePath(node)}/decommission`, undefined, options)
   }
 
+  /** Forgets a node that was decommissioned, is gone and holds nothing. */
+  forgetNode(node: string, options?: CallOptions): Promise<void> {
+    return this.#transport.json({ method: 'DELETE', path: nodePath(node), options })
+  }
+
   /** One page of shards with their leaders, replicas and troubles. */
   listShards({
     table,

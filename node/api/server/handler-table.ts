@@ -5,6 +5,7 @@ import { commitTransaction } from '../handlers/commit-transaction.ts'
 import { createIndex } from '../handlers/create-index.ts'
 import { createTable } from '../handlers/create-table.ts'
 import { crossTableBatch } from '../handlers/cross-table-batch.ts'
+import { forgetNode } from '../handlers/forget-node.ts'
 import { decommissionNode } from '../handlers/decommission-node.ts'
 import { drainNode } from '../handlers/drain-node.ts'
 import { dropIndex } from '../handlers/drop-index.ts'
@@ -39,6 +40,7 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   createTable: fromJson(createTable),
   crossTableBatch: fromBytes(crossTableBatch),
   decommissionNode: fromJson(decommissionNode),
+  forgetNode: fromJson(forgetNode),
   drainNode: fromJson(drainNode),
   dropIndex: fromJson(dropIndex),
   dropTable: fromJson(dropTable),

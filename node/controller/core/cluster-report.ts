@@ -1,7 +1,7 @@
 // What a cluster looks like to an operator, as data. It is made on request: it walks all shards once.
 
-import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
-import { needsElection } from './decisions/elections.ts'
+import type { NodeId } from '../../replication/core/configuration.ts'
+import { isAlive, needsElection } from './decisions/elections.ts'
 import { phaseOf } from './decisions/move-steps.ts'
 import type { ShardPath } from './records/cluster-codec.ts'
 import type { MoveCause, MovePhase } from './records/move-record.ts'
@@ -33,18 +33,24 @@ export type ShardTrouble = (typeof SHARD_TROUBLES)[number]
 export interface NodeReport {
   readonly id: NodeId
   readonly zone: string
+  readonly name: string | undefined
   readonly state: NodeState | undefined
   readonly condition: NodeCondition
   readonly incarnation: number | undefined
   readonly version: string | undefined
-  /** Undefined while it is away. */
+  /** The last known ones. */
   readonly addresses: NodeRegistration['addresses'] | undefined
   readonly replicas: number
   readonly leaders: number
   readonly movesIn: number
   readonly movesOut: number
-  /** Each of its shards keeps its minimum without it, and it leads none. */
-  readonly isSafeToStop: boolean
+  /** Why it takes no replicas: other nodes do not reach it, or it does not reach them. */
+  readonly unreached: string | undefined
+  /**
+   * Why it should not be stopped now. Undefined: it may be, in order: then its leaderships go to others, and each of
+   * its shards serves reads and writes without it.
+   */
+  readonly neededFor: string | undefined
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingReport | undefined
 }
@@ -110,7 +116,9 @@ export function reportCluster(cluster: ClusterView): ClusterReport {
   }
   const count = (name: ShardTrouble): number => troubled.get(name)?.length ?? 0
   return {
-    nodes: [...cluster.nodes.values()].filter(isWorthNaming).map(reportNode),
+    nodes: [...cluster.nodes.values()]
+      .filter(isWorthNaming)
+      .map((node) => reportNode(node, cluster)),
     shards: cluster.shards.size,
     troubles: {
       unplaced: count('unplaced'),
@@ -199,10 +207,11 @@ function reportMove(shard: ShardView): MoveReport | undefined {
 
 /** One that has no record and holds nothing any more is a name that old configurations mentioned. */
 function isWorthNaming({ stored, live, replicas }: NodeView): boolean {
-  return stored !== undefined || live !== undefined || replicas.size > 0
+  const isForgotten = stored === undefined || stored.record.state === 'forgotten'
+  return !isForgotten || live !== undefined || replicas.size > 0
 }
 
-function reportNode(node: NodeView): NodeReport {
+function reportNode(node: NodeView, cluster: ClusterView): NodeReport {
   const { id, zone, stored, live, condition, replicas, led } = node
   const state = stored?.record.state
   return {
@@ -212,22 +221,40 @@ function reportNode(node: NodeView): NodeReport {
     condition,
     incarnation: live?.record.incarnation,
     version: live?.record.version,
-    addresses: live?.record.addresses,
+    name: stored?.record.name,
+    addresses: live?.record.addresses ?? stored?.record.addresses,
+    unreached: live?.record.unreached,
     replicas: replicas.size,
     leaders: led.size,
     movesIn: node.incoming,
     movesOut: node.outgoing,
-    isSafeToStop: led.size === 0 && [...replicas].every((shard) => canSpare(shard, id)),
+    neededFor: neededFor(node, cluster),
     emptying: state === undefined || state === 'serving' ? undefined : reportEmptying(node),
   }
 }
 
-function canSpare({ configuration }: ShardView, id: NodeId): boolean {
-  return configuration === undefined || inSyncWithout(configuration, id) >= configuration.minInSync
+function neededFor(node: NodeView, cluster: ClusterView): string | undefined {
+  const { id, replicas, condition } = node
+  if (replicas.size === 0) return undefined
+  if (!node.isLive) {
+    return `it is ${condition}, and holds replicas of ${shardCount(replicas.size)}`
+  }
+  const needing = [...replicas].filter((shard) => needs(shard, id, cluster)).length
+  if (needing === 0) return undefined
+  return `${shardCount(needing)} would take no writes without it`
 }
 
-function inSyncWithout({ inSync }: ShardConfiguration, id: NodeId): number {
-  return inSync.filter(({ node }) => node !== id).length
+/** Whether the shard would not take writes if the node stopped in order. */
+function needs({ configuration }: ShardView, id: NodeId, cluster: ClusterView): boolean {
+  if (configuration === undefined) return false
+  const { inSync, minInSync } = configuration
+  if (inSync.every(({ node }) => node !== id)) return false
+  const others = inSync.filter((member) => member.node !== id && isAlive(member, cluster))
+  return others.length < Math.max(minInSync, 1)
+}
+
+function shardCount(count: number): string {
+  return count === 1 ? '1 shard' : `${count} shards`
 }
 
 function reportEmptying({ replicas, led, outgoing }: NodeView): EmptyingReport {

@@ -24,6 +24,7 @@ export const STATE_AFTER: Readonly<Record<NodeRequest['kind'], NodeState>> = {
   drain: 'draining',
   undrain: 'serving',
   decommission: 'decommissioned',
+  forget: 'forgotten',
 }
 
 /** In which states a node may be asked for each. What is already so is asked for without a change. */
@@ -31,11 +32,12 @@ const STATES_BEFORE: Readonly<Record<NodeRequest['kind'], readonly NodeState[]>>
   drain: ['serving', 'draining'],
   undrain: ['serving', 'draining'],
   decommission: ['serving', 'draining', 'decommissioned'],
+  forget: ['decommissioned', 'forgotten'],
 }
 
 /** A wish for a node. Asking again for what is already so is accepted. */
 export interface NodeRequest {
-  readonly kind: 'drain' | 'undrain' | 'decommission'
+  readonly kind: 'drain' | 'undrain' | 'decommission' | 'forget'
   readonly node: NodeId
   readonly operation: string
 }
@@ -51,7 +53,10 @@ export function requestOfNode(cluster: StoredNodes, request: NodeRequest): Commi
   const stored = cluster.nodes.get(id)?.stored
   if (stored === undefined) return { refused: `no node ${id} has joined the cluster` }
   if (!STATES_BEFORE[kind].includes(stored.record.state)) {
-    return { refused: `${id} is ${stored.record.state}; start it over an empty data directory` }
+    const { state } = stored.record
+    const wayOut =
+      kind === 'forget' ? 'decommission it first' : 'start it over an empty data directory'
+    return { refused: `${id} is ${state}; ${wayOut}` }
   }
   const record: NodeRecord = { ...stored.record, state: STATE_AFTER[kind], operation }
   return {
@@ -73,7 +78,7 @@ export function requestMove(
   if (configuration === undefined) return { refused: `${request.path} has no replicas yet` }
   if (!configuration.replicas.includes(from)) return { refused: `${from} holds no replica of it` }
   if (configuration.replicas.includes(to)) return { refused: `${to} holds a replica of it already` }
-  if (target?.isPlaceable !== true) return { refused: `${to} does not take replicas now` }
+  if (target?.takesReplicas !== true) return { refused: `${to} does not take replicas now` }
   const refused = moveRefusal(cluster, shard, target)
   if (refused !== undefined) return { refused }
   const move = { cause: 'request' as const, from }

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
+import { knownCounts, type KnownCounts } from '../../cluster/known-counts.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
@@ -54,7 +55,7 @@ export interface ClusterAdminOptions {
  *   nothing has changed. What follows from them takes its time, and `report` shows it.
  * - They reject with UNAVAILABLE if neither the store nor a controller answers in time; then the outcome is
  *   unknown or nothing happened, and asking again is harmless.
- * - `controller` and `problem` answer at once, with what is known.
+ * - `controller`, `problem` and `known` answer at once, with what is known.
  */
 export class ClusterAdmin {
   readonly name: string
@@ -82,6 +83,12 @@ export class ClusterAdmin {
     const { frozen } = controller
     if (frozen !== undefined) return `the controller is frozen: ${frozen}`
     return map.controller() === undefined ? 'no controller is elected' : undefined
+  }
+
+  /** As this node knows it, without asking anybody. */
+  known(): KnownCounts {
+    const { map, clock } = this.#with
+    return knownCounts(map, clock.nowMs())
   }
 
   async report(): Promise<ClusterReport> {
@@ -154,7 +161,9 @@ export class ClusterAdmin {
     for (let pauseMs = LOOK_MS; clock.monotonicMs() < untilMs; pauseMs *= 2) {
       try {
         const { nodes } = await this.report()
-        if (nodes.some(({ id, state }) => id === node && state === STATE_AFTER[kind])) return
+        const found = nodes.find(({ id }) => id === node)
+        // A forgotten node is listed no more.
+        if (kind === 'forget' ? found === undefined : found?.state === STATE_AFTER[kind]) return
       } catch {
         return // the change is stored, though no controller reports it now
       }

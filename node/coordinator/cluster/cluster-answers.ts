@@ -18,6 +18,10 @@ export interface ClusterSummary {
   readonly moves: number
   /** At most a hundred. */
   readonly waiting: readonly WaitingShard[]
+  /** No controller reports: these are the counts that the asked node knows, and how old they may be. */
+  readonly age_ms?: number
+  /** Nodes that the others cannot use, by name or id; at most a hundred. Absent if there is none. */
+  readonly unreached?: readonly { readonly node: string; readonly reason: string }[]
   /** Why nothing can be changed now; absent if all is well. */
   readonly problem?: string
 }
@@ -32,18 +36,24 @@ export interface WaitingShard {
 /** A node with what it holds. Members about its life are absent while it is away. */
 export interface ClusterNode {
   readonly id: string
+  /** What people call it. */
+  readonly name?: string
   readonly zone: string
   readonly state: NodeState | 'unknown'
   readonly condition: NodeCondition
   readonly incarnation?: number
   readonly version?: string
-  /** `host:port` for clients. */
+  /** `host:port` for clients, of its last life while it is away. */
   readonly api?: string
+  /** Why it takes no replicas: other nodes do not reach it, or it does not reach them. */
+  readonly unreached?: string
   readonly replicas: number
   readonly leaders: number
   readonly moves_in: number
   readonly moves_out: number
   readonly safe_to_stop: boolean
+  /** Why it is not safe to stop it; absent where it is. */
+  readonly needed_for?: string
   readonly emptying?: NodeEmptying
 }
 

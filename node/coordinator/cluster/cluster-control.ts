@@ -7,6 +7,7 @@ import type {
   ShardReport,
 } from '../../controller/core/cluster-report.ts'
 import type { NodeRequest, Refusal } from '../../controller/core/operator-requests.ts'
+import type { KnownCounts } from '../../cluster/known-counts.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 
@@ -18,7 +19,7 @@ import type { NodeId } from '../../replication/core/configuration.ts'
  *   seconds. They reject with UNAVAILABLE if it does not answer.
  * - Requests resolve with undefined when their change is stored, and with a refusal when nothing has changed.
  *   UNAVAILABLE means that the outcome is unknown or nothing happened; asking again is harmless.
- * - `controller` and `problem` answer at once, with what is known.
+ * - `controller`, `problem` and `known` answer at once, with what is known.
  */
 export interface ClusterControl {
   /** The cluster's name. */
@@ -27,6 +28,8 @@ export interface ClusterControl {
   controller(): NodeId | undefined
   /** Why nothing can be changed now, such as a coordination store that does not answer or went back. */
   problem(): string | undefined
+  /** The cluster as this node knows it, without asking anybody. */
+  known(): KnownCounts
   report(): Promise<ClusterReport>
   listShards(query: ShardQuery): Promise<readonly ShardReport[]>
   requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined>

@@ -13,11 +13,29 @@ const MEANINGS: Readonly<Record<Exclude<ShardTrouble, 'misplaced'>, string>> = {
  * What keeps a cluster from being healthy, for its status. A store in swarm mode has no problems but
  * those of its shards, which the status names by themselves.
  */
-export function clusterProblems({ mode, shards, problem }: ClusterSummary): readonly string[] {
+export function clusterProblems({
+  mode,
+  nodes,
+  shards,
+  unreached = [],
+  problem,
+}: ClusterSummary): readonly string[] {
   if (mode === 'swarm') return []
   const troubles = Object.entries(MEANINGS).flatMap(([trouble, meaning]) => {
     const count = Object.entries(shards).find(([name]) => name === trouble)?.[1] ?? 0
     return count === 0 ? [] : [`${count} of ${shards.total} shards ${meaning}`]
   })
-  return problem === undefined ? troubles : [problem, ...troubles]
+  const missing = [
+    ...(nodes.away === 0 ? [] : [`${nodesOf(nodes.away)} away`]),
+    ...(nodes.lost === 0
+      ? []
+      : [`${nodesOf(nodes.lost)} lost: decommission what does not come back`]),
+    ...unreached.map(({ node, reason }) => `node ${node} takes no replicas: ${reason}`),
+  ]
+  const all = [...troubles, ...missing]
+  return problem === undefined ? all : [problem, ...all]
+}
+
+function nodesOf(count: number): string {
+  return count === 1 ? '1 node is' : `${count} nodes are`
 }

@@ -37,7 +37,9 @@ export interface ClusterService {
   shards(filter: ShardFilter): Promise<ShardPage>
   /** By shard id, how far its slowest replica is behind; empty in swarm mode. */
   slowest(): Promise<ReadonlyMap<string, ReplicaLag>>
-  steerNode(node: string, wish: NodeRequest['kind']): Promise<ClusterNode>
+  steerNode(node: string, wish: Exclude<NodeRequest['kind'], 'forget'>): Promise<ClusterNode>
+  /** CONFLICT unless it was decommissioned, is gone and holds nothing. A node that is forgotten is NOT_FOUND. */
+  forgetNode(node: string): Promise<void>
   moveReplica(
     shard: string,
     nodes: { readonly from: string; readonly to: string },

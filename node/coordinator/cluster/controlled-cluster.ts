@@ -1,6 +1,8 @@
 // A cluster of several nodes as the HTTP API sees it: reports of the control plane with the names of tables.
 
 import { must } from '../../../lib/assert.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { answerWithin } from '../../../lib/deadline.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type {
   ClusterReport,
@@ -8,6 +10,7 @@ import type {
   NodeReport,
   ShardReport,
 } from '../../controller/core/cluster-report.ts'
+import type { KnownCounts } from '../../cluster/known-counts.ts'
 import type { NodeRequest, Refusal } from '../../controller/core/operator-requests.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeCondition } from '../../controller/core/view/node-view.ts'
@@ -29,6 +32,8 @@ import type { ClusterService, ShardFilter } from './cluster-service.ts'
 import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 
 const WAITING_MAX = 100
+/** The status has an answer by then, whether a controller is elected or not. */
+const SUMMARY_MS = 2000
 
 /** What the cluster is shown by. */
 export interface ControlledClusterOptions {
@@ -37,6 +42,7 @@ export interface ControlledClusterOptions {
   readonly registry: TableRegistry
   /** How far followers are behind, as far as their leaders answer. */
   readonly lags: Pick<ReplicaLags, 'ask' | 'askAll'>
+  readonly clock: Clock
 }
 
 /** Shows and steers a cluster through its control plane. */
@@ -47,24 +53,26 @@ export class ControlledCluster implements ClusterService {
     this.#with = options
   }
 
+  /** Within SUMMARY_MS: what no controller has reported by then is told from what this node knows. */
   async summary(): Promise<ClusterSummary> {
-    const { control } = this.#with
-    const base = { mode: 'cluster', name: control.name } as const
+    const { control, clock } = this.#with
+    const asked = control.report().catch((error: unknown) => messageOf(error))
+    const report = await answerWithin(asked, { clock, ms: SUMMARY_MS })
+    const problem = control.problem()
     const controller = control.controller() ?? null
-    try {
-      const report = await control.report()
-      const problem = control.problem()
-      return {
-        ...base,
-        controller,
-        nodes: countConditions(report),
-        shards: { total: report.shards, ...report.troubles },
-        moves: report.moves.length,
-        waiting: this.#waitingOf(report),
-        ...(problem === undefined ? {} : { problem }),
-      }
-    } catch (error) {
-      return { ...base, ...UNKNOWN, controller, problem: control.problem() ?? messageOf(error) }
+    const base = { mode: 'cluster', name: control.name, controller } as const
+    if (report === undefined || typeof report === 'string') {
+      const silent = report ?? 'no controller answers'
+      return { ...base, ...knownSummary(control.known()), problem: problem ?? silent }
+    }
+    return {
+      ...base,
+      nodes: countConditions(report),
+      shards: { total: report.shards, ...report.troubles },
+      moves: report.moves.length,
+      waiting: this.#waitingOf(report),
+      ...unreachedIn(report),
+      ...(problem === undefined ? {} : { problem }),
     }
   }
 
@@ -99,10 +107,23 @@ export class ControlledCluster implements ClusterService {
     return worst
   }
 
-  async steerNode(node: string, wish: NodeRequest['kind']): Promise<ClusterNode> {
+  async steerNode(
+    node: string,
+    wish: Exclude<NodeRequest['kind'], 'forget'>,
+  ): Promise<ClusterNode> {
     await this.#node(node)
     accepted(await this.#with.control.requestOfNode({ kind: wish, node }))
     return this.#nodeOf(await this.#node(node))
+  }
+
+  async forgetNode(node: string): Promise<void> {
+    const { condition, replicas, state } = await this.#node(node)
+    const isGone = condition === 'lost' && replicas === 0
+    if (state === 'decommissioned' && !isGone) {
+      const what = `it is ${condition} and holds ${replicas} replicas`
+      throw new ServiceError('CONFLICT', `${node} cannot be forgotten yet: ${what}`)
+    }
+    accepted(await this.#with.control.requestOfNode({ kind: 'forget', node }))
   }
 
   async moveReplica(
@@ -175,21 +196,25 @@ export class ControlledCluster implements ClusterService {
   }
 
   #nodeOf(node: NodeReport): ClusterNode {
-    const { id, zone, state, condition, incarnation, version, addresses } = node
+    const { id, name, zone, state, condition, incarnation, version, addresses } = node
+    const { unreached, neededFor } = node
     const emptying = this.#emptyingOf(node)
     return {
       id,
+      ...(name === undefined ? {} : { name }),
       zone,
       state: state ?? 'unknown',
       condition,
       ...(incarnation === undefined ? {} : { incarnation }),
       ...(version === undefined ? {} : { version }),
       ...(addresses === undefined ? {} : { api: addresses.api }),
+      ...(unreached === undefined ? {} : { unreached }),
       replicas: node.replicas,
       leaders: node.leaders,
       moves_in: node.movesIn,
       moves_out: node.movesOut,
-      safe_to_stop: node.isSafeToStop,
+      safe_to_stop: neededFor === undefined,
+      ...(neededFor === undefined ? {} : { needed_for: neededFor }),
       ...(emptying === undefined ? {} : { emptying }),
     }
   }
@@ -250,25 +275,38 @@ function replicaOf(
   }
 }
 
-/** The counts of a cluster whose control plane does not answer. */
-const UNKNOWN = {
-  nodes: { serving: 0, leaving: 0, emptying: 0, away: 0, lost: 0 },
-  shards: {
-    total: 0,
-    unplaced: 0,
-    leaderless: 0,
-    below_minimum: 0,
-    under_replicated: 0,
-    misplaced: 0,
-  },
-  moves: 0,
-  waiting: [],
-} as const
+/** While no controller reports. */
+function knownSummary({
+  ageMs,
+  nodes,
+  shards,
+  moves,
+}: KnownCounts): Pick<ClusterSummary, 'nodes' | 'shards' | 'moves' | 'waiting' | 'age_ms'> {
+  return {
+    nodes: { ...nodes, lost: 0 },
+    shards: { ...shards, unplaced: 0, misplaced: 0 },
+    moves,
+    waiting: [],
+    age_ms: Math.round(ageMs),
+  }
+}
 
 function countConditions({ nodes }: ClusterReport): Readonly<Record<NodeCondition, number>> {
   const counts = { serving: 0, leaving: 0, emptying: 0, away: 0, lost: 0 }
-  for (const { condition } of nodes) counts[condition] += 1
+  for (const node of nodes) if (!isOut(node)) counts[node.condition] += 1
   return counts
+}
+
+/** Decommissioned, gone and empty: nobody waits for it. */
+function isOut({ state, condition, replicas }: NodeReport): boolean {
+  return state === 'decommissioned' && condition === 'lost' && replicas === 0
+}
+
+function unreachedIn({ nodes }: ClusterReport): Pick<ClusterSummary, 'unreached'> {
+  const unreached = nodes.flatMap(({ id, name, unreached: reason }) =>
+    reason === undefined ? [] : [{ node: name ?? id, reason }],
+  )
+  return unreached.length === 0 ? {} : { unreached: unreached.slice(0, WAITING_MAX) }
 }
 
 /** Whether the move is over, or under way. */

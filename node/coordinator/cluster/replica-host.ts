@@ -7,6 +7,7 @@
 //        removes it.
 
 import { must } from '../../../lib/assert.ts'
+import type { AdmitWrite } from '../../storage/disk-guard.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -67,8 +68,8 @@ export interface ReplicaHostOptions {
   readonly self: ReplicaId
   readonly stores: KvStoreFactory
   readonly journal: Journal
-  /** Throws DISK_FULL when the disk has no room for so many bytes. */
-  readonly admit?: ((bytes: number) => void) | undefined
+  /** Throws DISK_FULL when the disk has no room for the write. */
+  readonly admit?: AdmitWrite | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly log: Log

@@ -72,6 +72,7 @@ export class SwarmCluster implements ClusterService {
       moves_in: 0,
       moves_out: 0,
       safe_to_stop: total === 0,
+      ...(total === 0 ? {} : { needed_for: 'it is the only node of the store' }),
     }
     return [node]
   }
@@ -101,6 +102,10 @@ export class SwarmCluster implements ClusterService {
 
   async steerNode(): Promise<never> {
     throw refusal('no other node could take what this one holds')
+  }
+
+  async forgetNode(): Promise<never> {
+    throw refusal('the one node is this one')
   }
 
   async moveReplica(): Promise<never> {

@@ -107,7 +107,8 @@ export class AskedCall implements CallEvents {
 
   #onLate(): void {
     const happened = this.#opened?.hasBegun === true ? 'unknown' : 'nothing'
-    const message = `no answer within ${this.#question.options.timeoutMs} ms`
+    const { timeoutMs = Infinity } = this.#question.options
+    const message = `no answer within ${Math.round(timeoutMs)} ms`
     this.leave(new TransportError('DEADLINE_EXCEEDED', message, happened))
   }
 

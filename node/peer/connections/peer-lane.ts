@@ -196,8 +196,8 @@ export class PeerLane {
     this.#failures += 1
     const { nodeId } = this.#peer
     const fields = { nodeId, lane: this.#lane, reason, retryMs: Math.round(retryMs) }
-    // Retries come several times a second, so an outage is told once for each reason of it.
-    if (reason === this.#toldReason) log.debug('no connection to a peer', fields)
+    // Retries come several times a second, and give several reasons for one outage: it is told once.
+    if (this.#toldReason !== undefined) log.debug('no connection to a peer', fields)
     else log.warn('no connection to a peer', fields)
     this.#toldReason = reason
     this.#setState({ kind: 'waiting', reason, retryMs })

@@ -30,6 +30,8 @@ import { Leader, type InSyncCount } from './leader.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, ClosedMessage, PingMessage, ReplicationMessage } from './messages.ts'
 import { ReplicaContext, type ReplicaStart } from './replica-context.ts'
+import type { Rest } from './rest.ts'
+import { withoutEntries, type Unanswered } from './unanswered.ts'
 import { fateOfSpan, type EntrySpan, type SpanFate } from './span-fate.ts'
 
 /** What has happened. */
@@ -58,8 +60,6 @@ export type Input =
     }
   /** An answer to `wantsClosed`: no entry that follows commits anything at or below the point's time. */
   | { readonly kind: 'closed'; readonly point: ClosedPoint; readonly isTold: boolean }
-  /** All nodes that are about to stop, with the lives that end. */
-  | { readonly kind: 'leaving'; readonly nodes: ReadonlyMap<NodeId, number> }
   /** The state machine cannot serve as leader of the epoch. */
   | { readonly kind: 'unfit'; readonly epoch: number }
   /** A snapshot replaced the log. */
@@ -68,7 +68,10 @@ export type Input =
 
 type PlaneInput = Extract<Input, { readonly configuration: ShardConfiguration }>
 
+/** What comes from clocks, and what nodes say of themselves. */
 type TimeInput =
+  /** All nodes that are about to stop, with the lives that end. */
+  | { readonly kind: 'leaving'; readonly nodes: ReadonlyMap<NodeId, number> }
   /** The node of the leader under which this replica rests said at `atMs` that it is there. */
   | { readonly kind: 'beat_heard'; readonly atMs: number }
   /** The node of a follower that rests has answered a beat that was sent at `sentMs`. */
@@ -77,7 +80,13 @@ type TimeInput =
   | { readonly kind: 'slept' }
   | { readonly kind: 'ticked' }
 
-const TIME_INPUTS: readonly Input['kind'][] = ['ticked', 'beat_heard', 'beat_answered', 'slept']
+const TIME_INPUTS: readonly Input['kind'][] = [
+  'ticked',
+  'beat_heard',
+  'beat_answered',
+  'slept',
+  'leaving',
+]
 
 function isTimeInput(input: Input): input is TimeInput {
   return TIME_INPUTS.includes(input.kind)
@@ -86,25 +95,10 @@ function isTimeInput(input: Input): input is TimeInput {
 /** Whether writes are taken now; if not, nothing has happened to one that is refused. */
 export type Admission = 'open' | 'not_leader' | 'starting' | 'under_replicated'
 
-/**
- * Leader and follower have the same log up to `last`, all of it committed and on both disks. While nothing
- * happens, a beat of the leader's node stands for its heartbeat.
- */
-export interface Rest {
-  readonly epoch: number
-  readonly last: LogPosition
-}
-
 type Role =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'following'; readonly follower: Follower }
   | { readonly kind: 'leading'; readonly leader: Leader }
-
-/** What a leader has sent, without entries: those come again when it hears where this replica is. */
-interface Unanswered {
-  readonly from: ReplicaId
-  readonly message: AppendMessage | PingMessage
-}
 
 /**
  * One replica of a shard, as follower or leader.
@@ -270,8 +264,6 @@ export class ReplicaCore {
         return this.#readAsked(input)
       case 'closed':
         return this.#close(input)
-      case 'leaving':
-        return this.#leaving(input.nodes)
       case 'unfit':
         return this.#unfit(input.epoch)
       case 'installed':
@@ -281,9 +273,10 @@ export class ReplicaCore {
     }
   }
 
-  /** What comes from clocks, of this node and of others. */
   #takeTime(input: TimeInput): void {
     switch (input.kind) {
+      case 'leaving':
+        return this.#leaving(input.nodes)
       case 'beat_heard':
         return this.#granted(input.atMs)
       case 'beat_answered':
@@ -501,8 +494,4 @@ export class ReplicaCore {
     this.#followIfAsked()
     this.#leader?.tick()
   }
-}
-
-function withoutEntries(message: AppendMessage | PingMessage): AppendMessage | PingMessage {
-  return message.kind === 'append' ? { ...message, entries: [] } : message
 }

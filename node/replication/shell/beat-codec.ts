@@ -3,7 +3,7 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import { encodeLogId, type LogId } from '../../journal/journal-format.ts'
-import type { Rest } from '../core/replica-core.ts'
+import type { Rest } from '../core/rest.ts'
 
 const FORMAT = 1
 const BEAT = 1

@@ -1,6 +1,6 @@
 import type { LogId } from '../../journal/journal-format.ts'
 import type { NodeId } from '../core/configuration.ts'
-import type { Rest } from '../core/replica-core.ts'
+import type { Rest } from '../core/rest.ts'
 import type { Beat, BeatAnswer, BeatSession, RestOffer } from './beat-codec.ts'
 import type { RestingLog } from './resting-log.ts'
 

@@ -7,7 +7,8 @@
 
 import type { LogId } from '../../journal/journal-format.ts'
 import type { NodeId } from '../core/configuration.ts'
-import type { Input, ReplicaCore, Rest } from '../core/replica-core.ts'
+import type { Input, ReplicaCore } from '../core/replica-core.ts'
+import type { Rest } from '../core/rest.ts'
 import type { HeldRest, RestingLog, RestOffers } from './resting-log.ts'
 
 /** What the rests of a log work with. */

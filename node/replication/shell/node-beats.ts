@@ -11,7 +11,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { HybridClock } from '../../clock/hybrid-clock.ts'
 import type { LogId } from '../../journal/journal-format.ts'
 import type { NodeId, ReplicaId } from '../core/configuration.ts'
-import type { Rest } from '../core/replica-core.ts'
+import type { Rest } from '../core/rest.ts'
 import {
   decodeBeat,
   encodeBeat,

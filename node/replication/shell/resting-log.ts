@@ -1,6 +1,6 @@
 import type { LogId } from '../../journal/journal-format.ts'
 import type { NodeId } from '../core/configuration.ts'
-import type { Rest } from '../core/replica-core.ts'
+import type { Rest } from '../core/rest.ts'
 
 /** A rest that both sides have agreed on, as a log holds it. */
 export interface HeldRest {

@@ -237,6 +237,29 @@ function opBytes(op: WriteOp): number {
   }
 }
 
+/** Whether a command makes room in the end: it deletes, collects, or ends what was admitted before. */
+const FREES: Readonly<Record<CommandKind, boolean | 'if it only deletes'>> = {
+  write: 'if it only deletes',
+  prepare: 'if it only deletes',
+  decide: true,
+  resolve: true,
+  forget: true,
+  abandon: true,
+  expire: true,
+  collect: true,
+  retime: false,
+  number: false,
+  enrich: false,
+}
+
+/** See FREES. */
+export function frees(command: Command): boolean {
+  const isFreeing = FREES[command.kind]
+  if (isFreeing !== 'if it only deletes') return isFreeing
+  const ops = 'ops' in command ? command.ops : []
+  return ops.length > 0 && ops.every(({ kind }) => kind === 'delete')
+}
+
 /** A rough size of what is written to artifacts, in bytes. */
 export function artifactBytes(artifacts: readonly ArtifactWrite[] = []): number {
   return artifacts.reduce((sum, { artifact }) => sum + ITEM_BYTES + (artifact?.length ?? 0), 0)

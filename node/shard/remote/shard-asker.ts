@@ -213,7 +213,11 @@ async function* eachOf(messages: Iterable<Uint8Array>): AsyncGenerator<Uint8Arra
 }
 
 function noHead(timeoutMs: number): TransportError {
-  return new TransportError('DEADLINE_EXCEEDED', `no answer within ${timeoutMs} ms`, 'unknown')
+  return new TransportError(
+    'DEADLINE_EXCEEDED',
+    `no answer within ${Math.round(timeoutMs)} ms`,
+    'unknown',
+  )
 }
 
 function tooLong(bytes: number): ServiceError {

@@ -20,6 +20,7 @@ import {
 } from '../../../node/controller/core/operator-requests.ts'
 import type { ShardPath } from '../../../node/controller/core/records/cluster-codec.ts'
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
+import type { KnownCounts } from '../../../node/cluster/known-counts.ts'
 import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
 import type { LagQuestion, ShardLags } from '../../../node/coordinator/cluster/replica-lags.ts'
 import {
@@ -95,6 +96,12 @@ export class SteeredCluster implements ClusterControl {
 
   problem(): string | undefined {
     return this.trouble
+  }
+
+  known(): KnownCounts {
+    const nodes = { serving: 3, leaving: 0, emptying: 0, away: 0 }
+    const shards = { total: 1, leaderless: 0, below_minimum: 0, under_replicated: 0 }
+    return { ageMs: 1234.5, nodes, shards, moves: 0 }
   }
 
   async report(): Promise<ClusterReport> {

@@ -103,11 +103,20 @@ export class NodeProcesses implements AsyncDisposable {
     return this.#nodes
   }
 
-  /** Starts so many new nodes at once, and resolves when all of them serve. */
-  async add(count: number): Promise<readonly TestNode[]> {
+  /** A file of the test's directory, removed with it. */
+  async file(name: string, content: string): Promise<string> {
+    const file = path.join(this.#directory, name)
+    await writeFile(file, content, { mode: 0o600 })
+    return file
+  }
+
+  /** Starts so many new nodes at once, and resolves when all of them serve. `more` are further options. */
+  async add(count: number, more: readonly string[] = []): Promise<readonly TestNode[]> {
     const added = Array.from({ length: count }, (_, i) => {
       const name = `n${this.#nodes.length + i + 1}`
-      return new TestNode(name, path.join(this.#directory, name), this.#command)
+      const named = ['--node-name', name]
+      const command = [...this.#command, ...named, ...more]
+      return new TestNode(name, path.join(this.#directory, name), command)
     })
     this.#nodes.push(...added)
     await Promise.all(added.map((node) => node.start()))

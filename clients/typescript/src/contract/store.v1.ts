@@ -520,6 +520,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/cluster/nodes/{nodeId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Forget a node that is out of the cluster
+         * @description A node that was decommissioned, is gone and holds nothing is listed and counted no more. Its data directory
+         *     never joins again. A node that does not exist, or is forgotten, is NOT_FOUND.
+         */
+        readonly delete: operations["forgetNode"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/v1/cluster/nodes/{nodeId}/decommission": {
         readonly parameters: {
             readonly query?: never;
@@ -2152,6 +2173,18 @@ export interface components {
                 readonly under_replicated: number;
                 readonly misplaced: number;
             };
+            /**
+             * @description Present while no controller reports: the counts are those that the asked node knows, and so many
+             *     milliseconds have passed since it heard of changes. `unplaced`, `misplaced`, `lost` and `waiting` are not
+             *     known then.
+             */
+            readonly age_ms?: number;
+            /** @description Nodes that are registered and that the others cannot use. They take no replicas. */
+            readonly unreached?: readonly {
+                /** @description Its name, or its id if it has none. */
+                readonly node: string;
+                readonly reason: string;
+            }[];
             /** @description Replicas that are on their way to another node. */
             readonly moves: number;
             /** @description Shards for which something should be done that cannot be done now, and why. */
@@ -2172,13 +2205,15 @@ export interface components {
         };
         readonly ClusterNode: {
             readonly id: components["schemas"]["NodeId"];
+            /** @description What people call it (`--node-name`). Absent if nobody said. */
+            readonly name?: string;
             /** @description Nodes of a zone may fail together. Empty without zones. */
             readonly zone: string;
             /**
              * @description What operators want of it. `unknown`: it has never joined, and shards name it nevertheless.
              * @enum {string}
              */
-            readonly state: "unknown" | "serving" | "draining" | "decommissioned";
+            readonly state: "unknown" | "serving" | "draining" | "decommissioned" | "forgotten";
             /**
              * @description What it can be used for. `leaving`: it is shutting down and keeps its replicas. `emptying`: it is
              *     being drained or decommissioned. `away`: it has not been there for a short time. `lost`: for so
@@ -2190,15 +2225,26 @@ export interface components {
             readonly incarnation?: number;
             /** @description The version of its program. Absent while it is away. */
             readonly version?: string;
-            /** @description `host:port` for clients. Absent while it is away. */
+            /** @description `host:port` for clients, of its last life while it is away. */
             readonly api?: string;
+            /**
+             * @description Why it takes no replicas although it is registered: other nodes cannot use it, such as for a wrong
+             *     secret, a wrong `--advertise-url` or a network that passes messages in one direction. Absent where
+             *     they can.
+             */
+            readonly unreached?: string;
             readonly replicas: number;
             /** @description How many of the shards it leads. */
             readonly leaders: number;
             readonly moves_in: number;
             readonly moves_out: number;
-            /** @description It leads no shard, and without it each of its shards has enough replicas in sync to take writes. */
+            /**
+             * @description Without it each of its shards has enough replicas in sync to take writes. What it leads goes to others
+             *     when it stops in order. True of a node that holds nothing, false of one that is away and holds replicas.
+             */
             readonly safe_to_stop: boolean;
+            /** @description Why it is not safe to stop it. Absent where it is. */
+            readonly needed_for?: string;
             /** @description How far it is emptied. Only of a draining or decommissioned node. */
             readonly emptying?: {
                 /** @description It holds nothing any more. */
@@ -4183,6 +4229,39 @@ export interface operations {
                      */
                     readonly "application/json": components["schemas"]["ClusterNode"];
                 };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly forgetNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a node, as `GET /cluster/nodes` shows it.
+                 * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+                 */
+                readonly nodeId: components["parameters"]["NodeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The node is forgotten. */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];

@@ -28,7 +28,7 @@ export function chooseNode(
   let best: NodeView | undefined
   let bestShared = 0
   for (const node of cluster.nodes.values()) {
-    if (!node.isPlaceable || beside.includes(node.id) || without.includes(node.id)) continue
+    if (!node.takesReplicas || beside.includes(node.id) || without.includes(node.id)) continue
     if (isMove && !hasRoom(node, shard, cluster)) continue
     const shared = countOf(zones, node.zone)
     if (

@@ -129,11 +129,11 @@ function reasonOf(
 /** For an operator. */
 function whyNobody(shard: ShardView, replicas: readonly NodeId[], cluster: ClusterView): string {
   const others = [...cluster.nodes.values()].filter(
-    ({ isPlaceable, id }) => isPlaceable && !replicas.includes(id),
+    ({ takesReplicas, id }) => takesReplicas && !replicas.includes(id),
   )
   if (others.length > 0) return 'the nodes that could take it have enough moves'
   const { replicationFactor } = cluster.replicationOf(shard)
-  const serving = [...cluster.nodes.values()].filter(({ isPlaceable }) => isPlaceable).length
+  const serving = [...cluster.nodes.values()].filter(({ takesReplicas }) => takesReplicas).length
   return `too few nodes: ${serving} serve, and ${replicationFactor} replicas are wanted`
 }
 

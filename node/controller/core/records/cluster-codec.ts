@@ -55,6 +55,7 @@ const NODE_STATES: Readonly<Record<NodeState, true>> = {
   serving: true,
   draining: true,
   decommissioned: true,
+  forgotten: true,
 }
 
 const CAUSES: Readonly<Record<MoveCause, true>> = {
@@ -76,8 +77,9 @@ export function decodeIdentity(bytes: Uint8Array): ClusterIdentity {
   return { name: stored.text('name'), id: stored.text('id') }
 }
 
-export function encodeNode({ id, zone, state, incarnation, operation }: NodeRecord): Buffer {
-  return encoded({ format: FORMAT, id, zone, state, incarnation, operation })
+export function encodeNode(record: NodeRecord): Buffer {
+  const { id, zone, name, addresses, state, incarnation, operation } = record
+  return encoded({ format: FORMAT, id, zone, name, ...addresses, state, incarnation, operation })
 }
 
 export function decodeNode(bytes: Uint8Array): NodeRecord {
@@ -85,16 +87,34 @@ export function decodeNode(bytes: Uint8Array): NodeRecord {
   return {
     id: stored.text('id'),
     zone: stored.text('zone'),
+    ...textIn(stored, 'name'),
+    ...addressesIn(stored.member('peer'), stored.member('api')),
     state: stored.oneOf('state', NODE_STATES),
     incarnation: stored.count('incarnation'),
     operation: stored.text('operation'),
   }
 }
 
+function textIn<Name extends string>(
+  stored: { member(name: string): unknown },
+  name: Name,
+): Partial<Record<Name, string>> {
+  const found: Partial<Record<Name, string>> = {}
+  const value = stored.member(name)
+  if (typeof value === 'string') found[name] = value
+  return found
+}
+
+/** Records from before nodes kept their addresses have none. */
+function addressesIn(peer: unknown, api: unknown): Pick<NodeRecord, 'addresses'> {
+  const isThere = typeof peer === 'string' && typeof api === 'string'
+  return isThere ? { addresses: { peer, api } } : {}
+}
+
 export function encodeRegistration(registration: NodeRegistration): Buffer {
-  const { id, incarnation, addresses, version, wholeSince, isLeaving } = registration
-  const { peer, api } = addresses
-  return encoded({ format: FORMAT, id, incarnation, peer, api, version, wholeSince, isLeaving })
+  const { id, incarnation, addresses, version, wholeSince, unreached, isLeaving } = registration
+  const life = { incarnation, ...addresses, version, wholeSince, unreached, isLeaving }
+  return encoded({ format: FORMAT, id, ...life })
 }
 
 export function decodeRegistration(bytes: Uint8Array): NodeRegistration {
@@ -105,6 +125,7 @@ export function decodeRegistration(bytes: Uint8Array): NodeRegistration {
     addresses: { peer: stored.text('peer'), api: stored.text('api') },
     version: stored.text('version'),
     wholeSince: stored.count('wholeSince'),
+    ...textIn(stored, 'unreached'),
     isLeaving: stored.member('isLeaving') === true,
   }
 }

@@ -5,18 +5,22 @@ import type { NodeId } from '../../../replication/core/configuration.ts'
  *
  *   serving ◄──undrain── draining
  *      │ ──────drain──────► │
- *      └──decommission──────┴──► decommissioned
+ *      └──decommission──────┴──► decommissioned ──forget──► forgotten
  *
  * A draining and a decommissioned node give up their leaderships and replicas. A decommissioned one is
- * never used again. A machine comes back by a start over an empty data directory.
+ * never used again; once it holds nothing it may be forgotten, and nothing lists it any more. A machine comes back by a start over an empty data directory.
  */
-export type NodeState = 'serving' | 'draining' | 'decommissioned'
+export type NodeState = 'serving' | 'draining' | 'decommissioned' | 'forgotten'
 
 /** A node that has joined the cluster. It outlives the node's lives and their leases. */
 export interface NodeRecord {
   readonly id: NodeId
   /** Nodes of a zone may fail together. Empty when the cluster has no zones. */
   readonly zone: string
+  /** What people call it; absent: it has no name. */
+  readonly name?: string | undefined
+  /** Those of its last life, so that people find it while it is away. */
+  readonly addresses?: NodeRegistration['addresses'] | undefined
   readonly state: NodeState
   /** The greatest with which it has registered. A directory with a lower one is an older copy. */
   readonly incarnation: number
@@ -38,6 +42,8 @@ export interface NodeRegistration {
    * the same damage says so again.
    */
   readonly wholeSince: number
+  /** Why it takes no replicas: other nodes do not reach it, or it does not reach them. Absent: they do. */
+  readonly unreached?: string | undefined
   /** It is shutting down and wants to hand its leaderships over. */
   readonly isLeaving: boolean
 }

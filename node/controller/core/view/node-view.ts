@@ -63,15 +63,26 @@ export class NodeView {
 
   /** It joined, and was not sent away for good. */
   get isMember(): boolean {
-    return this.stored !== undefined && this.stored.record.state !== 'decommissioned'
+    return this.stored !== undefined && !this.#isOut
   }
 
   get isLive(): boolean {
     return this.live !== undefined
   }
 
+  /** Sent away for good. */
+  get #isOut(): boolean {
+    const state = this.stored?.record.state
+    return state === 'decommissioned' || state === 'forgotten'
+  }
+
   get isPlaceable(): boolean {
     return this.condition === 'serving'
+  }
+
+  /** Being registered in etcd is not being there for other nodes: those must reach it. */
+  get takesReplicas(): boolean {
+    return this.isPlaceable && this.live?.record.unreached === undefined
   }
 
   /** Whether its replicas have to go elsewhere. */
@@ -95,7 +106,7 @@ export class NodeView {
     const state = this.stored?.record.state
     if (state === undefined) return 'lost'
     if (this.live === undefined) {
-      return state === 'decommissioned' || knownMs >= replaceAfterMs ? 'lost' : 'away'
+      return this.#isOut || knownMs >= replaceAfterMs ? 'lost' : 'away'
     }
     if (state !== 'serving') return 'emptying'
     return this.live.record.isLeaving ? 'leaving' : 'serving'

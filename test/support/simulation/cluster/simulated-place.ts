@@ -105,7 +105,7 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lags }),
+    cluster: new ControlledCluster({ control, registry, lags, clock }),
     mayRepair: () => map.controller() === self.node,
     openTables: async () => {
       const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }

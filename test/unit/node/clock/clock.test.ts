@@ -9,6 +9,23 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
 }
 
+describe('systemClock', () => {
+  it('takes a time that has passed for now, and Node warns of nothing', async () => {
+    const warnings: string[] = []
+    const onWarning = ({ name }: Error): void => void warnings.push(name)
+    process.on('warning', onWarning)
+    try {
+      await systemClock.sleep(-5)
+      await new Promise<void>((resolve) => void systemClock.after(-5, resolve))
+      await new Promise(setImmediate)
+    } finally {
+      process.off('warning', onWarning)
+    }
+
+    expect(warnings).to.deep.equal([])
+  })
+})
+
 describe('ManualClock', () => {
   it('stands still until the test advances it', () => {
     const clock = new ManualClock(1000)

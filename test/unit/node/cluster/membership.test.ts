@@ -105,6 +105,7 @@ describe('joinCluster', () => {
     expect(await record()).to.deep.equal({
       id: 'n1',
       zone: 'z',
+      addresses: { peer: 'a:1', api: 'a:2' },
       state: 'serving',
       incarnation: 1,
       operation: 'join/n1/1',

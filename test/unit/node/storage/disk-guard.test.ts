@@ -29,6 +29,18 @@ describe('DiskGuard', () => {
     })
   })
 
+  it('admits what makes room into half of the reserve', async () => {
+    const { guard } = guardOver({ free: 9 * MIB }, 9 * MIB)
+
+    guard.assertRoomFor(4 * MIB, true)
+
+    const refused = [
+      await errorOf(() => guard.assertRoomFor(5 * MIB, true)),
+      await errorOf(() => guard.assertRoomFor(1)),
+    ]
+    for (const error of refused) expect(error).to.include({ code: 'DISK_FULL' })
+  })
+
   it('measures the disk at most every 250 ms', () => {
     const { guard, clock, seen } = guardOver({ free: 100 * MIB }, MIB)
     for (let ms = 0; ms < 1000; ms += 1) {

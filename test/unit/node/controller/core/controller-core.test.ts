@@ -200,7 +200,46 @@ describe('reportCluster', () => {
 
     expect(troubles).to.include({ under_replicated: 1, leaderless: 0 })
     expect(troubled[0]?.waits).to.equal('too few nodes: 2 serve, and 3 replicas are wanted')
-    expect(nodes.map(({ isSafeToStop }) => isSafeToStop)).to.deep.equal([false, false])
+    const reason = '1 shard would take no writes without it'
+    expect(nodes.map(({ neededFor }) => neededFor)).to.deep.equal([reason, reason])
+  })
+
+  it('calls every node of a healthy cluster safe to stop, and one that is away not', () => {
+    const core = controllerOf(['n1', 'n2', 'n3'])
+    shardOn(core, ['n1', 'n2', 'n3'])
+    core.plan(0)
+    const neededFor = () => reportCluster(core.cluster).nodes.map((node) => node.neededFor)
+    expect(neededFor()).to.deep.equal([undefined, undefined, undefined])
+
+    core.observe({ kind: 'live', id: 'n3', record: undefined, revision: 19 }, 0)
+    core.plan(0)
+
+    const others = '1 shard would take no writes without it'
+    const away = 'it is away, and holds replicas of 1 shard'
+    expect(neededFor()).to.deep.equal([others, others, away])
+  })
+
+  it('keeps the name and the last address of a node that is away', () => {
+    const core = controllerOf(['n1'])
+    const addresses = { peer: 'a:1', api: 'a:2' }
+    const record = { id: 'n1', zone: '', state: 'serving', incarnation: 1, operation: 'o' } as const
+    core.observe(
+      { kind: 'node', id: 'n1', record: { ...record, name: 'pod-0', addresses }, revision: 20 },
+      0,
+    )
+    core.observe({ kind: 'live', id: 'n1', record: undefined, revision: 21 }, 0)
+
+    const [node] = reportCluster(core.cluster).nodes
+
+    expect(node).to.deep.include({ name: 'pod-0', addresses, condition: 'away' })
+  })
+
+  it('lists a forgotten node no more', () => {
+    const core = controllerOf(['n1', 'n2'])
+    core.observe({ kind: 'live', id: 'n2', record: undefined, revision: 21 }, 0)
+    setState(core, 'n2', { state: 'forgotten', revision: 22 })
+
+    expect(reportCluster(core.cluster).nodes.map(({ id }) => id)).to.deep.equal(['n1'])
   })
 
   it('says how far a drain is, and why it waits', () => {
@@ -212,7 +251,7 @@ describe('reportCluster', () => {
     const node = reportCluster(core.cluster).nodes.find(({ id }) => id === 'n3')
 
     const reason = 'too few nodes: 2 serve, and 3 replicas are wanted'
-    expect(node?.isSafeToStop).to.equal(true)
+    expect(node?.neededFor).to.equal(undefined)
     expect(node?.emptying).to.deep.equal({
       isDone: false,
       replicasLeft: 1,

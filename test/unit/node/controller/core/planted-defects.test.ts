@@ -137,7 +137,7 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'a lost node that is never replaced': {
     file: 'view/node-view.ts',
-    text: "state === 'decommissioned' || knownMs >= replaceAfterMs",
+    text: 'this.#isOut || knownMs >= replaceAfterMs',
     instead: "state === 'decommissioned'",
     faults: ['destroy', 'join'],
   },

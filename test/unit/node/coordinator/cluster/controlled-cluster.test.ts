@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { ManualClock, systemClock } from '../../../../../lib/clock.ts'
 import { ServiceError } from '../../../../../lib/errors.ts'
 import { ControlledCluster } from '../../../../../node/coordinator/cluster/controlled-cluster.ts'
 import type { ShardFilter } from '../../../../../node/coordinator/cluster/cluster-service.ts'
@@ -25,7 +26,12 @@ describe('ControlledCluster', () => {
         control.addShard(`${table.tableId}/${id}`, ['n1', 'n2', 'n3'])
       }
     }
-    cluster = new ControlledCluster({ control, registry: harness.registry, lags: control.lags })
+    cluster = new ControlledCluster({
+      control,
+      registry: harness.registry,
+      lags: control.lags,
+      clock: systemClock,
+    })
   })
 
   afterEach(() => harness.close())
@@ -56,14 +62,52 @@ describe('ControlledCluster', () => {
     expect(await errorOf(() => cluster.nodes())).to.include({ code: 'UNAVAILABLE' })
   })
 
+  it('sums up what the node knows, and how old it is, while no controller reports', async () => {
+    control.report = () => Promise.withResolvers<never>().promise
+    control.trouble = 'etcd has not answered since noon'
+    const clock = new ManualClock()
+    const { registry } = harness
+    const asked = new ControlledCluster({ control, registry, lags: control.lags, clock })
+
+    const summing = asked.summary()
+    clock.advance(2000)
+
+    const summary = await summing
+    expect(summary).to.deep.include({ age_ms: 1235, controller: null, moves: 0 })
+    expect(summary.nodes).to.include({ serving: 3 })
+    expect(summary.problem).to.equal('etcd has not answered since noon')
+  })
+
+  it('forgets a node that was decommissioned, is gone and holds nothing', async () => {
+    expect(await errorOf(() => cluster.forgetNode('n4'))).to.include({ code: 'CONFLICT' })
+    await cluster.steerNode('n4', 'decommission')
+    const early = await errorOf(() => cluster.forgetNode('n4'))
+    expect(early).to.include({ code: 'CONFLICT' })
+    control.leave('n4')
+    control.step()
+    expect((await cluster.summary()).nodes).to.include({ lost: 0 })
+
+    await cluster.forgetNode('n4')
+
+    expect((await cluster.nodes()).map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3'])
+    expect(await errorOf(() => cluster.forgetNode('n4'))).to.include({ code: 'NOT_FOUND' })
+  })
+
+  it('is not healthy while a node is away', async () => {
+    control.leave('n4')
+    control.step()
+
+    expect(clusterProblems(await cluster.summary())).to.deep.equal(['1 node is away'])
+  })
+
   it('describes nodes with their addresses for clients', async () => {
     control.leave('n4')
 
     const nodes = await cluster.nodes()
 
     expect(nodes.map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3', 'n4'])
-    expect(nodes[0]).to.deep.include({ api: 'n1:8080', leaders: 3, safe_to_stop: false })
-    expect(nodes[3]).to.not.have.any.keys('api', 'version', 'incarnation')
+    expect(nodes[0]).to.deep.include({ api: 'n1:8080', leaders: 3, safe_to_stop: true })
+    expect(nodes[3]).to.not.have.any.keys('api', 'version', 'incarnation', 'needed_for')
   })
 
   it('describes shards with roles and lags', async () => {

@@ -44,17 +44,13 @@ function newCore(node: string, entries: readonly EntryInfo[] = []): ReplicaCore 
 }
 
 /** The leader of `TWO`, whose first entry is on its disk. */
-function newLeader(configuration = TWO): ReplicaCore {
+function newLeader(): ReplicaCore {
   const core = newCore('a')
-  core.step({ kind: 'configured', configuration }, AWAKE_MS)
+  core.step({ kind: 'configured', configuration: TWO }, AWAKE_MS)
   core.step({ kind: 'promised', epoch: 1 }, AWAKE_MS)
   core.step({ kind: 'proposed', entries: [entry(1)] }, AWAKE_MS)
   core.step({ kind: 'durable', position: entry(1) }, AWAKE_MS)
   return core
-}
-
-function pingOf(epoch: number) {
-  return { kind: 'ping', epoch, round: 1 } as const
 }
 
 const kindsOf = (effects: readonly Effect[]) => effects.map(({ kind }) => kind)
@@ -89,79 +85,6 @@ describe('ReplicaCore', () => {
     const promise = [{ kind: 'promise', epoch: 1 }]
 
     expect(core.step({ kind: 'configured', configuration: TWO }, 10)).to.deep.equal(promise)
-  })
-
-  it('waits for no grant before it follows, if it is new', () => {
-    const core = newCore('a')
-    const from = { node: 'b', incarnation: 1 }
-
-    const effects = core.step({ kind: 'received', from, message: pingOf(7) }, 10)
-
-    expect(effects).to.deep.equal([{ kind: 'promise', epoch: 7 }])
-    core.step({ kind: 'promised', epoch: 7 }, 10)
-    expect(core.step({ kind: 'received', from, message: pingOf(8) }, 20)).to.deep.equal([])
-  })
-
-  describe('whose follower is about to stop', () => {
-    const leaving = { kind: 'leaving', nodes: new Map([['b', 1]]) } as const
-    const removalOf = (effects: readonly Effect[]) =>
-      effects.flatMap((effect) => (effect.kind === 'change' ? [effect.change] : []))
-
-    it('takes it out of the set at once, and does not add it again', () => {
-      const core = newLeader({ ...TWO, minInSync: 1 })
-      acknowledge(core, 1)
-
-      const [change] = removalOf(core.step(leaving, AWAKE_MS))
-
-      expect(change).to.include({ kind: 'remove' })
-      expect(change?.replica).to.deep.equal({ node: 'b', incarnation: 1 })
-      const alone = { ...TWO, minInSync: 1, inSync: TWO.inSync.slice(0, 1), revision: 2 }
-      core.step({ kind: 'configured', configuration: alone }, AWAKE_MS)
-      expect(removalOf(acknowledge(core, 1, AWAKE_MS + 10))).to.deep.equal([])
-      expect(core.restOf('b')).to.equal(undefined)
-    })
-
-    it('adds its next life again', () => {
-      const core = newLeader({ ...TWO, minInSync: 1 })
-      acknowledge(core, 1)
-      core.step(leaving, AWAKE_MS)
-      const alone = { ...TWO, minInSync: 1, inSync: TWO.inSync.slice(0, 1), revision: 2 }
-      core.step({ kind: 'configured', configuration: alone }, AWAKE_MS)
-
-      const next = { node: 'b', incarnation: 2 }
-      const [change] = removalOf(acknowledge(core, 1, AWAKE_MS + 10, next))
-
-      expect(change).to.include({ kind: 'add' })
-    })
-
-    it('keeps it where the set would fall below its minimum', () => {
-      const core = newLeader()
-      acknowledge(core, 1)
-
-      expect(removalOf(core.step(leaving, AWAKE_MS))).to.deep.equal([])
-    })
-
-    it('keeps it while it is about to stop itself', () => {
-      const core = newLeader({ ...TWO, minInSync: 1 })
-      acknowledge(core, 1)
-      const both = new Map([...leaving.nodes, ['a', 1] as const])
-
-      expect(removalOf(core.step({ kind: 'leaving', nodes: both }, AWAKE_MS))).to.deep.equal([])
-    })
-
-    it('asks again when the change was refused', () => {
-      const core = newLeader({ ...TWO, minInSync: 1 })
-      acknowledge(core, 1)
-      const [change] = removalOf(core.step(leaving, AWAKE_MS))
-      const operation = change?.operation ?? ''
-      const configuration = { ...TWO, minInSync: 1 }
-      core.step({ kind: 'change_answered', operation, configuration }, AWAKE_MS)
-      const laterMs = AWAKE_MS + REPLICATION_TIMING.changeRetryMs
-
-      const again = removalOf(core.step({ kind: 'ticked' }, laterMs))
-
-      expect(again.map(({ kind }) => kind)).to.deep.equal(['remove'])
-    })
   })
 
   it('serves when the first entry of its epoch is on every disk of the set', () => {

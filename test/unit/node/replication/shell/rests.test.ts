@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { must } from '../../../../../lib/assert.ts'
 import { seededRandom, type Random } from '../../../../../lib/random.ts'
 import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
-import type { Rest } from '../../../../../node/replication/core/replica-core.ts'
+import type { Rest } from '../../../../../node/replication/core/rest.ts'
 import {
   decodeBeat,
   encodeBeat,
