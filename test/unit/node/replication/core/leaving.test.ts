@@ -122,11 +122,16 @@ describe('a leader whose follower is about to stop', () => {
   })
 })
 
+function ping(epoch: number) {
+  return { kind: 'ping', epoch, round: 1 } as const
+}
+
 describe('a new replica', () => {
-  it('waits for no grant before it follows, if it is new', () => {
+  it('waits for no grant before it follows, and for one before it follows another', () => {
     const core = newCore('a')
-    const ping = (epoch: number) => ({ kind: 'ping', epoch, round: 1 }) as const
     const from = { node: 'b', incarnation: 1 }
+    const configuration = { ...TWO, epoch: 7, leader: from }
+    core.step({ kind: 'configured', configuration }, 5)
 
     const effects = core.step({ kind: 'received', from, message: ping(7) }, 10)
 
