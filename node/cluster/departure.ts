@@ -50,7 +50,7 @@ function isAlone(map: Seen, self: NodeId): boolean {
  * The number of shards whose leaders will take this node out of their in-sync sets, and have not yet: L7 of
  * replication/core/leader.ts. If the node stopped now, their writes would wait until it counts as a laggard.
  */
-export function shardsToLeave(map: Pick<Seen, 'node' | 'shards'>, self: NodeId): number {
+function shardsToLeave(map: Pick<Seen, 'node' | 'shards'>, self: NodeId): number {
   let count = 0
   for (const configuration of map.shards().values()) {
     if (isToLeave(map, configuration, self)) count += 1

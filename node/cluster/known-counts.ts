@@ -13,6 +13,8 @@ export interface KnownCounts {
     Record<'total' | 'leaderless' | 'below_minimum' | 'under_replicated', number>
   >
   readonly moves: number
+  /** The coordination store went back: nothing changes until nodes start again. */
+  readonly isFrozen: boolean
 }
 
 type Known = Pick<ClusterMap, 'nodes' | 'shards' | 'health' | 'moveOf'>
@@ -33,7 +35,7 @@ export function knownCounts(map: Known, nowMs: number): KnownCounts {
   }
   const { health } = map
   const ageMs = health.kind === 'stale' ? Math.max(0, nowMs - health.sinceMs) : 0
-  return { ageMs, nodes, shards, moves }
+  return { ageMs, nodes, shards, moves, isFrozen: health.kind === 'frozen' }
 }
 
 function conditionOf({ state, registration }: KnownNode): keyof KnownCounts['nodes'] | undefined {

@@ -105,7 +105,7 @@ export class PeerReach {
     this.#unreached = reason
   }
 
-  /** Nodes that say of themselves that nobody reaches them are no measure. */
+  /** Nodes that say of themselves that nobody reaches them are not asked. */
   #others(): readonly OtherNode[] {
     const { self, map } = this.#with
     return map

@@ -3,8 +3,10 @@
 // Invariants:
 //   CR1  The record and the registration are written in one commit, on the condition that both are as
 //        they were read.
-//   CR2  A registration of another process is never replaced. One at the node's own address is its own:
-//        two processes cannot listen there.
+//   CR2  A registration of another process at another address is never replaced. One at the node's own address
+//        counts as its own. Where addresses are names, another process may have it: a pod that was deleted by force
+//        and still runs, and its successor. The later life takes the registration over, and the earlier one ends
+//        by CR3 as soon as it sees that.
 //   CR3  A life that is not later than all that the cluster has seen does not register. The next start
 //        does, as one that lost its data.
 

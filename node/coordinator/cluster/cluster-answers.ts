@@ -16,6 +16,8 @@ export interface ClusterSummary {
   /** All shards, and those with a trouble, each by its worst one. */
   readonly shards: Readonly<Record<ShardTrouble | 'total', number>>
   readonly moves: number
+  /** The asked node has seen the coordination store go back, and changes nothing any more. */
+  readonly frozen?: true
   /** At most a hundred. */
   readonly waiting: readonly WaitingShard[]
   /** No controller reports: these are the counts that the asked node knows, and how old they may be. */

@@ -52,7 +52,8 @@ export function clusterMetrics(options: ClusterMetricsOptions): MetricSource {
     const isController = summary?.controller === nodeId
     const isUnchangeable = summary === undefined || summary.problem !== undefined
     const shown = summary === undefined || isUnchangeable ? [] : familiesOfAll(summary)
-    const own = ownFamilies(counts(), { isController, isUnchangeable })
+    const isFrozen = summary?.frozen === true
+    const own = ownFamilies(counts(), { isController, isUnchangeable, isFrozen })
     return [...shown, ...own].flatMap(familyLines)
   }
 }
@@ -94,7 +95,11 @@ function familiesOfAll({ nodes, shards, moves, waiting }: ClusterSummary): reado
 
 function ownFamilies(
   counts: ClusterCounts,
-  { isController, isUnchangeable }: Record<'isController' | 'isUnchangeable', boolean>,
+  {
+    isController,
+    isUnchangeable,
+    isFrozen,
+  }: Record<'isController' | 'isUnchangeable' | 'isFrozen', boolean>,
 ): readonly MetricFamily[] {
   const { elections, inSyncChanges, snapshotBytes, lagMax, comparisons, damaged, peers } = counts
   return [
@@ -107,6 +112,11 @@ function ownFamilies(
       'quarry_cluster_unchangeable',
       '1 while nothing in the cluster can be changed, as when etcd does not answer.',
       isUnchangeable ? 1 : 0,
+    ),
+    gauge(
+      'quarry_cluster_frozen',
+      '1 while this node changes nothing, because its coordination store went back.',
+      isFrozen ? 1 : 0,
     ),
     gauge(
       'quarry_cluster_replica_lag_entries',

@@ -4,7 +4,7 @@ import type { Coordination } from '../../coordination/coordination.ts'
 import type { TableSettings } from '../../shard/command/table-settings.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { OpenTable } from '../tables/open-table.ts'
-import type { TableShards } from '../tables/table-shards.ts'
+import { NotServed, type TableShards } from '../tables/table-shards.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import { endedKey, endedPrefix } from './ended-shards.ts'
 import type { ReplicaHost } from './replica-host.ts'
@@ -48,7 +48,9 @@ export class ClusterShards implements TableShards {
         await shard.stats()
         return shard
       } catch (error) {
-        if (!isServiceError(error) || clock.monotonicMs() >= untilMs) throw notServed(error)
+        if (!isServiceError(error) || clock.monotonicMs() >= untilMs) {
+          throw new NotServed(messageOf(error))
+        }
         await clock.sleep(POLL_MS)
       }
     }
@@ -96,14 +98,6 @@ export class ClusterShards implements TableShards {
   async closeAll(): Promise<void> {
     await this.#with.host.close()
   }
-}
-
-function notServed(error: unknown): ServiceError {
-  return new ServiceError(
-    'UNAVAILABLE',
-    `the shards of the table did not get leaders in time (${messageOf(error)}); the table is completed as ` +
-      'soon as they do, see the cluster status',
-  )
 }
 
 function notEnded(table: string, count: number): ServiceError {

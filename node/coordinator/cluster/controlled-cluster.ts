@@ -60,7 +60,9 @@ export class ControlledCluster implements ClusterService {
     const report = await answerWithin(asked, { clock, ms: SUMMARY_MS })
     const problem = control.problem()
     const controller = control.controller() ?? null
-    const base = { mode: 'cluster', name: control.name, controller } as const
+    const { isFrozen } = control.known()
+    const frozen = isFrozen ? ({ frozen: true } as const) : {}
+    const base = { mode: 'cluster', name: control.name, controller, ...frozen } as const
     if (report === undefined || typeof report === 'string') {
       const silent = report ?? 'no controller answers'
       return { ...base, ...knownSummary(control.known()), problem: problem ?? silent }

@@ -41,7 +41,7 @@ import {
 } from './table-indexes.ts'
 import type { CatalogTable, TableRecord } from './table-record.ts'
 import { parseReplication, type ReplicationRules } from './table-replication.ts'
-import type { TableShards } from './table-shards.ts'
+import { NotServed, type TableShards } from './table-shards.ts'
 import { unknownTable, type TableRegistry } from './table-registry.ts'
 
 /**
@@ -193,10 +193,30 @@ export class TableAdmin {
     this.#with.process?.files.admit(table.shards.length)
     return this.#alone(table.record, async () => {
       await catalog.create(table)
-      const created = await this.#complete(table)
+      const created = await this.#complete(table).catch((error: unknown) =>
+        this.#undo(table, error),
+      )
       await this.#with.host.announce(name)
       return created
     })
+  }
+
+  /**
+   * A table that nobody serves goes again, so that its name is free when the cause is mended. Another node may have
+   * completed it meanwhile: then it is there, and what the caller hears is that it is unknown for now.
+   */
+  async #undo({ record }: CatalogTable, cause: unknown): Promise<never> {
+    if (!(cause instanceof NotServed)) throw cause
+    const { catalog, registry } = this.#with
+    const undone = await catalog.update(record, (current) =>
+      current.state === 'creating' ? { ...current, state: 'dropping' } : current,
+    )
+    if (undone.state !== 'dropping') throw cause
+    // No node writes to a table that was never ready, so no transaction has to end.
+    registry.remove(undone)
+    await catalog.remove(undone)
+    const message = `${cause.message}; the table was not created`
+    throw new ServiceError('UNAVAILABLE', message, { cause })
   }
 
   async updateSchema(name: string, value: unknown): Promise<OpenTable> {

@@ -1,15 +1,25 @@
+import { ServiceError } from '../../../lib/errors.ts'
 import type { TableSettings } from '../../shard/command/table-settings.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { Shard } from '../../shard/shard.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import type { OpenTable } from './open-table.ts'
 
+/** A shard of a new table got no leader in time. */
+export class NotServed extends ServiceError {
+  constructor(why: string) {
+    const problem = `the shards of the table did not get leaders in time (${why})`
+    super('UNAVAILABLE', `${problem}; see the cluster status`)
+  }
+}
+
 /**
  * The shards of tables, as the administration of tables needs them: those of this process, or those of a
  * cluster.
  *
  * Contract:
- * - `create` resolves when a new shard serves. It may be repeated for a table that is still `creating`.
+ * - `create` resolves when a new shard serves. It may be repeated for a table that is still `creating`. It rejects
+ *   with NotServed if nobody serves the shard in time; nothing has been written to it then.
  * - `open` never fails: a shard that cannot be had refuses its calls and says why.
  * - `startTogether` names the shards of a start, all of which are then opened at once; their journal is read in one
  *   pass. Disposing the answer ends the start.

@@ -41,6 +41,7 @@ export class SteeredCluster implements ClusterControl {
   /** Replaces every answer by this error. */
   failure: Error | undefined
   trouble: string | undefined
+  isFrozen = false
   /** What every leader says of its follower on the node. */
   readonly lagging = new Map<NodeId, ReplicaLag>()
   readonly lags = {
@@ -101,7 +102,7 @@ export class SteeredCluster implements ClusterControl {
   known(): KnownCounts {
     const nodes = { serving: 3, leaving: 0, emptying: 0, away: 0 }
     const shards = { total: 1, leaderless: 0, below_minimum: 0, under_replicated: 0 }
-    return { ageMs: 1234.5, nodes, shards, moves: 0 }
+    return { ageMs: 1234.5, nodes, shards, moves: 0, isFrozen: this.isFrozen }
   }
 
   async report(): Promise<ClusterReport> {

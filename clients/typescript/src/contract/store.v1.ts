@@ -2174,6 +2174,12 @@ export interface components {
                 readonly misplaced: number;
             };
             /**
+             * @description The asked node has seen its coordination store go back to an older state: it serves, and changes nothing any
+             *     more. Absent otherwise.
+             * @constant
+             */
+            readonly frozen?: true;
+            /**
              * @description Present while no controller reports: the counts are those that the asked node knows, and so many
              *     milliseconds have passed since it heard of changes. `unplaced`, `misplaced`, `lost` and `waiting` are not
              *     known then.
@@ -2324,7 +2330,10 @@ export interface components {
                 readonly "application/json": components["schemas"]["QueryAnswer"];
             };
         };
-        /** @description The query took longer than its `timeout`. Nothing was changed. */
+        /**
+         * @description The query took longer than its `timeout`, or another node did not answer in time. A query has changed nothing;
+         *     the outcome of a write is not known, and with an `Idempotency-Key` it may be sent again.
+         */
         readonly DeadlineExceeded: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3158,6 +3167,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3192,6 +3202,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly updateTableSchema: {
@@ -3269,6 +3280,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3510,6 +3522,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3550,6 +3563,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3608,6 +3622,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3668,6 +3683,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3736,6 +3752,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3797,6 +3814,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
             readonly 507: components["responses"]["DiskFull"];
         };
     };
@@ -3998,6 +4016,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly lookupDocument: {
@@ -4083,6 +4102,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly listNodes: {
@@ -4130,6 +4150,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly drainNode: {
@@ -4188,6 +4209,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly undrainNode: {
@@ -4239,6 +4261,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly forgetNode: {
@@ -4272,6 +4295,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly decommissionNode: {
@@ -4330,6 +4354,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly listShards: {
@@ -4395,6 +4420,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly moveReplica: {
@@ -4482,6 +4508,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
     readonly transferLeader: {
@@ -4550,6 +4577,7 @@ export interface operations {
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
             readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
         };
     };
 }

@@ -281,6 +281,18 @@ describe('joinCluster', () => {
     expect((await registration())?.addresses.peer).to.equal('a:1')
   })
 
+  it('ends when its successor has registered at the same name, as after a pod was deleted by force', async () => {
+    const original = await join()
+
+    const successor = await passing(join())
+    await passTimeUntil(clock, () => original.ended.aborted)
+
+    expect(original.ended.reason).to.include({ code: 'CONFLICT' })
+    await original.close()
+    expect(successor.state).to.equal('registered')
+    expect(await registration()).to.include({ incarnation: successor.incarnation })
+  })
+
   it('ends when a copy has taken its place while it was away', async () => {
     const store = new NodeStore(common)
     const original = await join({ store })

@@ -93,6 +93,12 @@ describe('ControlledCluster', () => {
     expect(await errorOf(() => cluster.forgetNode('n4'))).to.include({ code: 'NOT_FOUND' })
   })
 
+  it('says that it is frozen', async () => {
+    control.isFrozen = true
+
+    expect(await cluster.summary()).to.include({ frozen: true })
+  })
+
   it('is not healthy while a node is away', async () => {
     control.leave('n4')
     control.step()

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
+import { errorOf } from '../../../../support/error-of.ts'
 import { ManualClock } from '../../../../../lib/clock.ts'
 import { silentLog } from '../../../../../lib/log.ts'
 import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
@@ -9,16 +10,24 @@ import { FieldCatalog } from '../../../../../node/coordinator/tables/field-catal
 import { TableAdmin } from '../../../../../node/coordinator/tables/table-admin.ts'
 import { TableRegistry } from '../../../../../node/coordinator/tables/table-registry.ts'
 import { CLUSTER_REPLICATION } from '../../../../../node/coordinator/tables/table-replication.ts'
-import type { TableShards } from '../../../../../node/coordinator/tables/table-shards.ts'
+import { NotServed, type TableShards } from '../../../../../node/coordinator/tables/table-shards.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
 
 /** One node's administration of tables, over a catalog that it shares with others. */
-function openNode(coordination: EmbeddedCoordination) {
+function openNode(coordination: EmbeddedCoordination, isServed = true) {
   const registry = new TableRegistry()
-  const calls = { announced: [] as string[], creates: [] as (() => void)[] }
+  const calls = {
+    announced: [] as string[],
+    creates: [] as (() => void)[],
+    fails: [] as (() => void)[],
+  }
   const host: TableShards = {
     create: async ({ id, range }) => {
-      await new Promise<void>((resolve) => calls.creates.push(resolve))
+      if (!isServed) throw new NotServed('no node answers')
+      await new Promise<void>((resolve, reject) => {
+        calls.creates.push(resolve)
+        calls.fails.push(() => reject(new NotServed('no node answers')))
+      })
       return new FailedShard(id, range, 'it has no store in this test')
     },
     open: async ({ id, range }) => new FailedShard(id, range, 'it has no store in this test'),
@@ -74,6 +83,39 @@ describe('TableAdmin of a node', () => {
 
     expect(repairer.registry.find('books')).to.equal(undefined)
     expect((await coordination.list('/tables/')).entries).to.deep.equal([])
+  })
+
+  it('undoes a table that nobody serves, and takes its name again', async () => {
+    await using coordination = new EmbeddedCoordination(new MemoryKvStore(), new ManualClock())
+    const { admin } = openNode(coordination, false)
+
+    const error = await errorOf(() => admin.create('books', { num_shards: 8 }))
+
+    expect(error).to.include({ code: 'UNAVAILABLE' })
+    expect(error)
+      .to.have.property('message')
+      .that.matches(/no node answers.*the table was not created$/)
+    expect((await coordination.list('/tables/')).entries).to.deep.equal([])
+    const node = openNode(coordination)
+    const creation = node.admin.create('books', {})
+    await node.serve(creation)
+    expect((await creation).record.state).to.equal('ready')
+  })
+
+  it('keeps a table that another node has completed meanwhile', async () => {
+    await using coordination = new EmbeddedCoordination(new MemoryKvStore(), new ManualClock())
+    const late = openNode(coordination)
+    const creation = late.admin.create('books', {})
+    await whenCreating(late.calls)
+    const other = openNode(coordination)
+    const repair = other.admin.repair()
+    await other.serve(repair)
+
+    for (const fail of late.calls.fails.splice(0)) fail()
+
+    expect(await errorOf(() => creation)).to.include({ code: 'UNAVAILABLE' })
+    const { entries } = await coordination.list('/tables/')
+    expect(entries.map(({ value }) => JSON.parse(value.toString()).state)).to.deep.equal(['ready'])
   })
 
   it('announces a change when the catalog has it', async () => {
