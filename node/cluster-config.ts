@@ -161,13 +161,20 @@ export function parseClusterNodeConfig(
   return config
 }
 
+/** As `parseClusterNodeConfig`, for a command that speaks to etcd and to no node. */
+export function parseEtcdConfig(env: Env, flags: Flags = {}): ClusterNodeConfig {
+  const config = readOptions(NODE_OPTIONS, { env, flags, file: undefined })
+  const problems = etcdContradictionsOf(config)
+  if (problems.length > 0) throw new ConfigurationError(problems)
+  return config
+}
+
 type FileOption = 'peerTlsCa' | 'peerTlsCert' | 'peerTlsKey' | 'etcdCert' | 'etcdKey'
 
-function contradictionsOf(config: ClusterNodeConfig): readonly string[] {
-  const { etcd, etcdUser, etcdPasswordFile, etcdCa, etcdCert, clusterSecretFile } = config
+function etcdContradictionsOf(config: ClusterNodeConfig): readonly string[] {
+  const { etcd, etcdUser, etcdPasswordFile, etcdCa, etcdCert } = config
   const isPlainEtcd = etcd.some((url) => url.startsWith('http:'))
   return [
-    ...together(config, ['peerTlsCa', 'peerTlsCert', 'peerTlsKey']),
     ...together(config, ['etcdCert', 'etcdKey']),
     ...((etcdUser === '') === (etcdPasswordFile === '')
       ? []
@@ -175,6 +182,14 @@ function contradictionsOf(config: ClusterNodeConfig): readonly string[] {
     ...(isPlainEtcd && (etcdCa !== '' || etcdCert !== '')
       ? ['--etcd has http: addresses, for which certificates have no use; give https: addresses']
       : []),
+  ]
+}
+
+function contradictionsOf(config: ClusterNodeConfig): readonly string[] {
+  const { clusterSecretFile } = config
+  return [
+    ...together(config, ['peerTlsCa', 'peerTlsCert', 'peerTlsKey']),
+    ...etcdContradictionsOf(config),
     ...(clusterSecretFile === ''
       ? [
           'nodes prove to each other that they belong to the cluster: give --cluster-secret-file, ' +

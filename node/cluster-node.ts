@@ -18,6 +18,9 @@ import { readinessReply } from './api/readiness-reply.ts'
 import { NO_INDEXES } from './coordinator/tables/index-summary.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
+import { awaitControlPlane } from './cluster/recovery/await-control-plane.ts'
+import { ControlPlaneMemory } from './cluster/recovery/control-plane-memory.ts'
+import { rememberControlPlane } from './cluster/recovery/remember-control-plane.ts'
 import { followSeenLives } from './cluster/registrar.ts'
 import { joinCluster, type Membership } from './cluster/membership.ts'
 import { depart } from './cluster/departure.ts'
@@ -146,6 +149,7 @@ async function buildClusterNode(
   await damage.told // what this node has lost is known before anybody counts on it
   const { membership, reach } = await join(base, { ...plane, identity, nodeId: disk.nodeId }, api)
   damage.membership = membership
+  await disk.memory.see({ registered: identity.incarnation })
   await untilAnswered(() => opened.finishStart(), base)
   life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
@@ -215,18 +219,22 @@ async function openDisk({ config, life, clock, log }: Base) {
     log.warn('the journal is missing: replicas of this node are built anew')
     await identity.markDamaged(identity.incarnation)
   }
-  return { version, nodeId, path, guard, hybridClock, stores, journal, identity }
+  const memory = await ControlPlaneMemory.open(local)
+  return { version, nodeId, path, guard, hybridClock, stores, journal, identity, memory }
 }
 
 type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 
 /** The ways to etcd and to the other nodes. */
-async function openControlPlane(base: Base, { nodeId }: Pick<Disk, 'nodeId'>) {
+async function openControlPlane(base: Base, { nodeId, journal, memory, identity }: Disk) {
   const { config, files, life, clock, log, signal } = base
   const coordination = await untilAnswered(() => openEtcd(config, files, { clock, nodeId }), base)
   life.onClose(() => coordination.close())
+  const promisedOf = (id: string): number => journal.stateOf(id).promised
+  await awaitControlPlane({ coordination, memory, identity, promisedOf }, base)
   const map = await ClusterMap.open({ coordination, clock, log }, signal)
   life.onClose(() => map.close())
+  life.onClose(rememberControlPlane({ map, memory, nodeId, clock, log }))
   const handlers = new LateHandlers()
   const peers = await openPeers(config, files, { nodeId, handlers, clock, log })
   life.onClose(() => peers.close())
@@ -263,7 +271,7 @@ function openStoreOf(
   parts: Disk & ControlPlane,
   onDamaged: () => void,
 ): Promise<OpenedStore> {
-  const { nodeId, path, guard, handlers, peers, map, identity, ...others } = parts
+  const { nodeId, path, guard, handlers, peers, map, identity, memory: _, ...others } = parts
   const known: { host?: ReplicaHost } = {}
   const places = new KnownPlaces({
     self: nodeId,

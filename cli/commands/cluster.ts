@@ -12,6 +12,7 @@ import { writeLine } from '../process/terminal.ts'
 import { printable } from '../render/text-width.ts'
 import { parseNodes, parseSummary } from '../service/cluster-answers.ts'
 import { memberOf, parseAnswer } from '../service/service-answers.ts'
+import { addClusterRecoverCommand } from './cluster-recover.ts'
 import { addClusterStartCommand } from './cluster-start.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
@@ -40,6 +41,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   addForget(cluster, context)
   addMove(cluster, context)
   addTransfer(cluster, context)
+  addClusterRecoverCommand(cluster, context)
 }
 
 function addStatus(cluster: Command, context: CliContext): void {

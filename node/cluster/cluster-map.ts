@@ -80,7 +80,6 @@ export class ClusterMap implements AsyncDisposable {
   readonly #shardListeners = new Map<ShardPath, Set<ConfigurationListener>>()
   #following: Promise<void> = Promise.resolve()
   #stopProbes: () => Promise<void> = async () => undefined
-  /** The greatest revision that a listing or a watch has brought. */
   #seenRevision = 0
   #health: MapHealth = { kind: 'current' }
 
@@ -108,6 +107,11 @@ export class ClusterMap implements AsyncDisposable {
 
   get health(): MapHealth {
     return this.#health
+  }
+
+  /** The greatest revision that a listing or a watch has brought. */
+  get seenRevision(): number {
+    return this.#seenRevision
   }
 
   nodes(): readonly KnownNode[] {

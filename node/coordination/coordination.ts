@@ -35,6 +35,8 @@ export interface CoordinationListing {
   readonly entries: readonly CoordinationEntry[]
   /** The revision of the last commit that the listing shows. */
   readonly revision: number
+  /** The store's own id, if it has one that a restore may change. */
+  readonly store?: string
 }
 
 /**

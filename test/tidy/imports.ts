@@ -18,6 +18,7 @@ const COMPOSERS: ReadonlySet<string> = new Set([
   'cluster-node.ts',
   'directory-use.ts',
   'node-parts.ts',
+  'recover-control-plane.ts',
 ])
 
 export interface Import {

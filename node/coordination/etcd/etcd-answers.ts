@@ -15,6 +15,11 @@ export function revisionOf(answer: ProtoMessage): number {
   return answer.message(1).number(3)
 }
 
+/** The id of etcd's cluster, in hexadecimal as etcdctl shows it. */
+export function storeOf(answer: ProtoMessage): string {
+  return answer.message(1).bigint(1).toString(16)
+}
+
 function storedKey(message: ProtoMessage): StoredKey {
   return {
     key: message.bytes(1),

@@ -23,7 +23,7 @@ import { checkTtl } from '../lease.ts'
 import type { Lease } from '../lease.ts'
 import type { ClusterKeys } from './cluster-keys.ts'
 import type { CommitLane } from './commit-lane.ts'
-import { rangeInTxn, rangeOf, revisionOf, txnOf } from './etcd-answers.ts'
+import { rangeInTxn, rangeOf, revisionOf, storeOf, txnOf } from './etcd-answers.ts'
 import type { StoredKey } from './etcd-answers.ts'
 import { EtcdFailure, errorOfFailure } from './etcd-failure.ts'
 import type { EtcdLeases } from './etcd-leases.ts'
@@ -145,18 +145,22 @@ export class EtcdCoordination implements Coordination {
     const { members, keys } = this.#parts
     const found: StoredKey[] = []
     let revision = 0
+    let store = ''
     let rest = range
     for (;;) {
       const request = rangeRequest(rest, { limit: PAGE_KEYS, revision })
       const answer = await members.call(request, deadlineMs)
       const page = rangeOf(answer)
       found.push(...page.keys)
-      if (revision === 0) revision = revisionOf(answer)
+      if (revision === 0) {
+        revision = revisionOf(answer)
+        store = storeOf(answer)
+      }
       const last = page.keys.at(-1)
       if (!page.hasMore || last === undefined) break
       rest = { key: Buffer.concat([last.key, SUCCESSOR]), end: range.end }
     }
-    return { entries: found.map((each) => keys.entryOf(each)), revision }
+    return { entries: found.map((each) => keys.entryOf(each)), revision, store }
   }
 
   /** Conditions alone change nothing, so that any member may be asked again. */

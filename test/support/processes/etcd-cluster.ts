@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -89,6 +89,21 @@ export class EtcdProcess {
   async replace(): Promise<void> {
     await this.kill()
     await rm(this.#dataDir, { recursive: true, force: true })
+    await this.start()
+  }
+
+  /** Copies what it has on its disk, as a backup does. It does not run meanwhile. */
+  async backUp(to: string): Promise<void> {
+    await this.kill()
+    await cp(this.#dataDir, to, { recursive: true })
+    await this.start()
+  }
+
+  /** Starts over a copy of its directory. */
+  async restore(from: string): Promise<void> {
+    await this.kill()
+    await rm(this.#dataDir, { recursive: true, force: true })
+    await cp(from, this.#dataDir, { recursive: true })
     await this.start()
   }
 

@@ -1,0 +1,153 @@
+// A start goes no further while the control plane is older than what this node has seen of it: a store that was restored
+// from a backup gives out epochs a second time, and would have good replicas removed.
+//
+// Invariants:
+//   CPM1  Nothing of a control plane is believed that has a smaller revision than this node has seen, is another
+//         store, lacks an epoch that a replica here has promised, or lacks a registration of this node.
+//   CPM2  A refusal holds over restarts: other nodes may bring the revision ahead meanwhile. Only a recovery ends it.
+//   CPM3  While another node refuses the control plane, nobody who starts believes it.
+
+import {
+  CONFIGURATION_PREFIX,
+  IDENTITY_KEY,
+  decodeConfiguration,
+  decodeIdentity,
+  decodeNode,
+  nodeKey,
+} from '../../controller/core/records/cluster-codec.ts'
+import type { Change, Coordination, CoordinationListing } from '../../coordination/coordination.ts'
+import type { NodeIdentity } from '../node-identity.ts'
+import { untilAnswered, type Waiting } from '../until-answered.ts'
+import type { ControlPlaneMemory } from './control-plane-memory.ts'
+import {
+  RECOVERED_KEY,
+  REPORT_PREFIX,
+  SHARDS_PER_PAGE,
+  decodeRecovered,
+  encodeReport,
+  type ReportedShard,
+} from './recovery-records.ts'
+
+const POLL_MS = 1000
+const OTHERS = 'another node has seen a newer one'
+const WAY_OUT =
+  'restart all nodes of the cluster, so that each reports what it knows, and then run "quarry cluster recover"'
+
+/** What a start knows before it believes the control plane. */
+export interface KnownHere {
+  readonly coordination: Coordination
+  readonly memory: ControlPlaneMemory
+  readonly identity: NodeIdentity
+  /** The greatest epoch that the replica of this shard has promised; 0 if there is none. */
+  readonly promisedOf: (shardId: string) => number
+}
+
+/** Resolves when the control plane may be believed. Until then it has reported to it what this node knows. */
+export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Promise<void> {
+  const { memory } = known
+  const { log, clock, signal } = waiting
+  let isReported = false
+  for (;;) {
+    const now = await untilAnswered(() => readControlPlane(known), waiting)
+    if (now === undefined) return // the store of another cluster, or an empty one: the join refuses it
+    const own = memory.seen.refusal || findRefusal(known, now)
+    const refusal = own || (now.isRefused ? OTHERS : '')
+    const { revision, store = '' } = now.listing
+    if (refusal === '') return memory.see({ revision, store, recovery: now.recovered })
+    if (now.recovered > memory.seen.recovery) {
+      await memory.accept({ revision, store, recovery: now.recovered })
+      log.warn('the control plane was recovered, and this node accepts it', { was: refusal })
+      return
+    }
+    if (own !== '') await memory.refuse(own)
+    if (!isReported) {
+      await untilAnswered(() => report(known), waiting)
+      log.error('the control plane is older than what this node has seen: this start waits', {
+        reason: refusal,
+        remedy: WAY_OUT,
+      })
+      isReported = true
+    }
+    await clock.sleep(POLL_MS, signal)
+  }
+}
+
+interface ControlPlane {
+  readonly listing: CoordinationListing
+  /** The greatest incarnation with which this node registered, as the control plane knows. */
+  readonly registered: number
+  readonly recovered: number
+  /** Whether a node has reported that it refuses the control plane. */
+  readonly isRefused: boolean
+}
+
+/** Undefined if it does not have this node's cluster. */
+async function readControlPlane(known: KnownHere): Promise<ControlPlane | undefined> {
+  const { coordination, identity } = known
+  const found = await coordination.get(IDENTITY_KEY)
+  const ours = identity.cluster
+  if (ours !== undefined && (found === undefined || decodeIdentity(found.value).id !== ours.id)) {
+    return undefined
+  }
+  const record = await coordination.get(nodeKey(identity.nodeId))
+  const done = await coordination.get(RECOVERED_KEY)
+  return {
+    registered: record === undefined ? 0 : decodeNode(record.value).incarnation,
+    recovered: decodeRecovered(done?.value),
+    isRefused: (await coordination.list(REPORT_PREFIX)).entries.length > 0,
+    // The last, so that its revision is the greatest.
+    listing: await coordination.list(CONFIGURATION_PREFIX),
+  }
+}
+
+/** CPM1. Empty if there is none. */
+function findRefusal({ memory, promisedOf }: KnownHere, now: ControlPlane): string {
+  const { seen } = memory
+  const { revision, store, entries } = now.listing
+  if (revision < seen.revision) {
+    return `its revision is ${revision}, and this node has seen ${seen.revision}`
+  }
+  if (store !== undefined && seen.store !== '' && store !== seen.store) {
+    return `it is the store ${store}, and this node has seen ${seen.store}`
+  }
+  if (now.registered < seen.registered) {
+    return `it has seen life ${now.registered} of this node, which has registered as ${seen.registered}`
+  }
+  for (const { key, value, modRevision } of entries) {
+    const { epoch } = decodeConfiguration(value, modRevision)
+    const promised = promisedOf(key.slice(key.lastIndexOf('/') + 1))
+    if (promised <= epoch) continue
+    const path = key.slice(CONFIGURATION_PREFIX.length)
+    return `the epoch of ${path} is ${epoch}, and this node has promised ${promised}`
+  }
+  return ''
+}
+
+async function report({ coordination, memory, identity, promisedOf }: KnownHere): Promise<void> {
+  const { nodeId: node } = identity
+  const shards: ReportedShard[] = []
+  for (const [path, configuration] of await memory.configurations()) {
+    const promised = promisedOf(path.slice(path.lastIndexOf('/') + 1))
+    shards.push({ path, promised, configuration })
+  }
+  const { revision, recovery } = memory.seen
+  const old = await coordination.list(`${REPORT_PREFIX}${node}/`)
+  const pages = Math.max(1, Math.ceil(shards.length / SHARDS_PER_PAGE))
+  for (let page = 0; page < pages; page++) {
+    const some = shards.slice(page * SHARDS_PER_PAGE, (page + 1) * SHARDS_PER_PAGE)
+    const value = encodeReport({ node, revision, recovery, shards: some })
+    await put(coordination, { type: 'put', key: pageKey(node, page), value })
+  }
+  const kept = new Set(Array.from({ length: pages }, (_, page) => pageKey(node, page)))
+  for (const { key } of old.entries) {
+    if (!kept.has(key)) await put(coordination, { type: 'delete', key })
+  }
+}
+
+function pageKey(node: string, page: number): string {
+  return `${REPORT_PREFIX}${node}/${page}`
+}
+
+async function put(coordination: Coordination, change: Change): Promise<void> {
+  await coordination.commit({ when: [], changes: [change] })
+}

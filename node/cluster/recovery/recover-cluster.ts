@@ -1,0 +1,204 @@
+// Makes a control plane that was restored from a backup the newest again, from what nodes know.
+//
+// Invariants:
+//   CPR1  Every epoch is above all that replicas have promised: no epoch is given out a second time.
+//   CPR2  Nothing is decided before every member has reported, but for those that the operator leaves out.
+//   CPR3  A shard keeps the newest configuration that a node knows. Nobody leads: the controller compares the
+//         replicas first. Nothing is deleted.
+
+import { ServiceError } from '../../../lib/errors.ts'
+import {
+  CONFIGURATION_PREFIX,
+  NODE_PREFIX,
+  configurationKey,
+  decodeConfiguration,
+  decodeNode,
+  encodeConfiguration,
+  type ShardPath,
+} from '../../controller/core/records/cluster-codec.ts'
+import type { Coordination } from '../../coordination/coordination.ts'
+import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
+import {
+  RECOVERED_KEY,
+  REPORT_PREFIX,
+  decodeRecovered,
+  decodeReport,
+  encodeRecovered,
+  type RecoveryReport,
+} from './recovery-records.ts'
+
+/** So many reports go in the commit that ends the recovery; a commit has few changes. */
+const DELETES_MAX = 100
+
+/** What was decided for one shard. */
+export interface RecoveredShard {
+  readonly path: ShardPath
+  readonly epoch: number
+  /** The node whose configuration was the newest; undefined: the control plane's own. */
+  readonly from: NodeId | undefined
+  readonly replicas: readonly NodeId[]
+  readonly inSync: readonly NodeId[]
+}
+
+/** What a recovery has done. */
+export interface Recovery {
+  readonly number: number
+  readonly reported: readonly NodeId[]
+  readonly shards: readonly RecoveredShard[]
+  /** Nodes hold replicas of them, and the control plane does not know them any more. They stay on the disks. */
+  readonly unknown: readonly ShardPath[]
+}
+
+/** How a recovery is made. */
+export interface RecoveryOrder {
+  readonly coordination: Coordination
+  /** Under it the catalog has each shard's record. */
+  readonly shardPrefix: string
+  /** Members, by the beginnings of their ids, that are gone for good and cannot report. */
+  readonly without: readonly string[]
+}
+
+/**
+ * Rejects with CONFLICT if members have not reported, or none has (CPR2), and with UNAVAILABLE if the store does not
+ * answer: running it again is harmless.
+ */
+export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
+  const { coordination, shardPrefix } = order
+  const reports = (await coordination.list(REPORT_PREFIX)).entries.map(({ value }) =>
+    decodeReport(value),
+  )
+  const reported = [...new Set(reports.map(({ node }) => node))]
+  await assertAllReported(order, reports)
+  const existing = await coordination.list(shardPrefix)
+  const paths = new Set(existing.entries.map(({ key }) => key.slice(shardPrefix.length)))
+  const stored = await storedConfigurations(coordination)
+  const shards: RecoveredShard[] = []
+  for (const path of paths) {
+    const decided = decide(path, stored.get(path), reports)
+    if (decided === undefined) continue // it was never placed
+    await write(coordination, decided, stored.get(path)?.revision ?? 0)
+    const { from, configuration } = decided
+    const { epoch, replicas, inSync } = configuration
+    shards.push({ path, epoch, from, replicas, inSync: inSync.map(({ node }) => node) })
+  }
+  const known = reports.flatMap((report) => report.shards.map(({ path }) => path))
+  const unknown = [...new Set(known.filter((path) => !paths.has(path)))]
+  const number = await finish(coordination, reports)
+  return { number, reported, shards, unknown }
+}
+
+/** CPR2. */
+async function assertAllReported(
+  { coordination, without }: RecoveryOrder,
+  reports: readonly RecoveryReport[],
+): Promise<void> {
+  if (reports.length === 0) {
+    throw new ServiceError(
+      'CONFLICT',
+      'no node refuses this control plane; restart the nodes after etcd was restored, and run this again if they do',
+    )
+  }
+  const { entries } = await coordination.list(NODE_PREFIX)
+  const records = entries.map(({ value }) => decodeNode(value))
+  const gone = new Set(
+    records.filter(({ state }) => state === 'decommissioned').map(({ id }) => id),
+  )
+  // Some may have joined after the backup: others know them as holders of replicas.
+  const named = reports.flatMap(({ shards }) =>
+    shards.flatMap(({ configuration }) => configuration.replicas),
+  )
+  const reported = new Set(reports.map(({ node }) => node))
+  const missing = [...new Set([...records.map(({ id }) => id), ...named])]
+    .filter((id) => !gone.has(id) && !reported.has(id))
+    .filter((id) => !without.some((start) => start !== '' && id.startsWith(start)))
+  if (missing.length === 0) return
+  throw new ServiceError(
+    'CONFLICT',
+    `these nodes have not reported what they know: ${missing.join(', ')}; ` +
+      'restart them, or name those that are gone for good with --without',
+  )
+}
+
+async function storedConfigurations(
+  coordination: Coordination,
+): Promise<ReadonlyMap<ShardPath, ShardConfiguration>> {
+  const { entries } = await coordination.list(CONFIGURATION_PREFIX)
+  return new Map(
+    entries.map(({ key, value, modRevision }) => [
+      key.slice(CONFIGURATION_PREFIX.length),
+      decodeConfiguration(value, modRevision),
+    ]),
+  )
+}
+
+interface Decided {
+  readonly path: ShardPath
+  readonly from: NodeId | undefined
+  readonly configuration: Omit<ShardConfiguration, 'revision'>
+}
+
+/** CPR1, CPR3. Revisions of one history are compared within an epoch, for which there was one leader. */
+function decide(
+  path: ShardPath,
+  stored: ShardConfiguration | undefined,
+  reports: readonly RecoveryReport[],
+): Decided | undefined {
+  let newest = stored
+  let from: NodeId | undefined
+  let epoch = stored?.epoch ?? 0
+  for (const { node, shards } of reports) {
+    for (const { path: own, promised, configuration } of shards) {
+      if (own !== path) continue
+      epoch = Math.max(epoch, promised, configuration.epoch)
+      if (newest !== undefined && !isNewer(configuration, newest)) continue
+      newest = configuration
+      from = node
+    }
+  }
+  if (newest === undefined) return undefined
+  const operation = `recovery/${epoch + 1}`
+  return {
+    path,
+    from,
+    configuration: { ...newest, epoch: epoch + 1, leader: undefined, operation },
+  }
+}
+
+function isNewer(one: ShardConfiguration, other: ShardConfiguration): boolean {
+  return one.epoch > other.epoch || (one.epoch === other.epoch && one.revision > other.revision)
+}
+
+async function write(
+  coordination: Coordination,
+  { path, configuration }: Decided,
+  revision: number,
+): Promise<void> {
+  const key = configurationKey(path)
+  const outcome = await coordination.commit({
+    when: [{ key, modRevision: revision }],
+    changes: [{ type: 'put', key, value: encodeConfiguration(configuration) }],
+  })
+  if (outcome.kind === 'committed') return
+  throw new ServiceError(
+    'CONFLICT',
+    `${path} has changed meanwhile: stop all nodes that serve, and run this again`,
+  )
+}
+
+/** Nodes wait for a number that is greater than that of each recovery that they have accepted. */
+async function finish(
+  coordination: Coordination,
+  reports: readonly RecoveryReport[],
+): Promise<number> {
+  const before = await coordination.get(RECOVERED_KEY)
+  const numbers = reports.map(({ recovery }) => recovery)
+  const number = Math.max(decodeRecovered(before?.value), ...numbers) + 1
+  const { entries } = await coordination.list(REPORT_PREFIX)
+  const deletes = entries.map(({ key }) => ({ type: 'delete' as const, key }))
+  for (const change of deletes.slice(DELETES_MAX)) {
+    await coordination.commit({ when: [], changes: [change] })
+  }
+  const done = { type: 'put' as const, key: RECOVERED_KEY, value: encodeRecovered(number) }
+  await coordination.commit({ when: [], changes: [...deletes.slice(0, DELETES_MAX), done] })
+  return number
+}

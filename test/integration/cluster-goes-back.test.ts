@@ -1,0 +1,167 @@
+// Three real nodes and a real etcd, of which a part becomes what it was some time before: the volume of a node that is
+// restored from a snapshot, or etcd from a backup.
+
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect } from 'chai'
+import { messageOf } from '../../lib/errors.ts'
+import { must } from '../../lib/assert.ts'
+import { recoverControlPlane } from '../../node/recover-control-plane.ts'
+import { parseEtcdConfig } from '../../node/cluster-config.ts'
+import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
+import { until } from '../support/until.ts'
+
+const SHARDS = 2
+
+async function ask(node: TestNode, route: string, body?: unknown): Promise<Response> {
+  const sent = { method: 'POST', body: JSON.stringify(body) }
+  return fetch(`${node.api}/api/v1${route}`, {
+    headers: { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : sent),
+  })
+}
+
+interface Shard {
+  readonly leader?: string
+  readonly replicas: readonly { readonly in_sync: boolean }[]
+}
+
+async function shardsOf(node: TestNode): Promise<readonly Shard[]> {
+  const answer = await ask(node, '/cluster/shards').catch(() => undefined)
+  const told: { shards?: readonly Shard[] } = JSON.parse((await answer?.text()) ?? '{}')
+  return told.shards ?? []
+}
+
+function isWhole({ leader, replicas }: Shard): boolean {
+  return leader !== undefined && replicas.length === 3 && replicas.every((one) => one.in_sync)
+}
+
+async function inSync(node: TestNode): Promise<void> {
+  await until(async () => {
+    const shards = await shardsOf(node)
+    return shards.length === SHARDS && shards.every(isWhole)
+  })
+}
+
+class Books {
+  readonly #cluster: NodeProcesses
+  readonly keys: string[] = []
+
+  constructor(cluster: NodeProcesses) {
+    this.#cluster = cluster
+  }
+
+  async create(): Promise<void> {
+    const answer = await ask(this.#node, '/tables/books', { num_shards: SHARDS })
+    expect(answer.status, await answer.text()).to.equal(200)
+    await inSync(this.#node)
+  }
+
+  /** Each is acknowledged when this resolves. */
+  async write(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const key = `${'afkpuz'[i % 6]}${this.keys.length}`
+      await until(async () => {
+        const inserts = { [key]: { n: i } }
+        const answer = await ask(this.#node, '/tables/books/batch', { inserts })
+        await answer.text()
+        return answer.status === 201
+      })
+      this.keys.push(key)
+    }
+  }
+
+  /** Every node has all of them. */
+  async check(): Promise<void> {
+    for (const node of this.#cluster.running) {
+      await inSync(node)
+      const missing: string[] = []
+      for (const key of this.keys) {
+        const answer = await ask(node, `/tables/books/lookup/${key}`)
+        await answer.text()
+        if (answer.status !== 200) missing.push(key)
+      }
+      expect(missing, node.name).to.deep.equal([])
+    }
+  }
+
+  get #node(): TestNode {
+    return must(this.#cluster.running[0], 'a node that runs')
+  }
+}
+
+describe('a cluster of which a part goes back', function () {
+  this.timeout(400_000)
+  let directory: string
+
+  beforeEach(async () => {
+    directory = await mkdtemp(path.join(tmpdir(), 'quarry-back-'))
+  })
+
+  afterEach(async () => {
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  for (const others of ['none', 'all'] as const) {
+    it(`loses nothing when a volume goes back and ${others} of the other nodes restart`, async () => {
+      await using cluster = await NodeProcesses.start()
+      const books = new Books(cluster)
+      await books.create()
+      await books.write(30)
+      const [back, ...rest] = cluster.nodes
+      const node = must(back, 'a node')
+      const copy = path.join(directory, 'snapshot')
+      const { pid } = must(node.process, 'its process')
+      // As a snapshot of the volume under a process of the latest life.
+      process.kill(pid, 'SIGSTOP')
+      await cp(node.dataDir, copy, { recursive: true })
+      process.kill(pid, 'SIGCONT')
+      await inSync(must(rest[0], 'another node'))
+      await books.write(60)
+
+      const restarted = others === 'all' ? cluster.nodes : [node]
+      await Promise.all(restarted.map((one) => one.kill()))
+      await rm(node.dataDir, { recursive: true })
+      await cp(copy, node.dataDir, { recursive: true })
+      await Promise.all(restarted.map((one) => one.start()))
+
+      await books.check()
+      await books.write(10)
+      await books.check()
+    })
+  }
+
+  it('waits when etcd goes back and the nodes restart, and loses nothing after a recovery', async () => {
+    await using cluster = await NodeProcesses.start()
+    const { etcd } = cluster
+    const member = must(etcd.members[0], 'a member of etcd')
+    const books = new Books(cluster)
+    await books.create()
+    await books.write(20)
+    const backup = path.join(directory, 'backup')
+    await member.backUp(backup)
+    // Leaderships end after the backup, so that etcd forgets epochs that replicas have promised.
+    for (const node of cluster.nodes.slice(0, 2)) {
+      await node.kill()
+      await node.start()
+      await books.write(10)
+      await inSync(node)
+    }
+    await Promise.all(cluster.nodes.map((node) => node.kill()))
+
+    await member.restore(backup)
+    const starts = cluster.nodes.map((node) => node.start())
+    const config = parseEtcdConfig({}, { cluster: 'test', etcd: etcd.endpoints.join(',') })
+    await until(async () => {
+      const refusal = await recoverControlPlane(config, []).then(() => undefined, messageOf)
+      if (refusal !== undefined) expect(refusal).to.match(/have not reported|no node refuses/)
+      return refusal === undefined
+    })
+    await Promise.all(starts)
+
+    await books.check()
+    await books.write(10)
+    await books.check()
+  })
+})
