@@ -20,7 +20,7 @@ export interface EntryOptions {
 export function buildEntry({ ids, origins, refuse, serve }: EntryOptions): Serve {
   return inOrder((request, response) => {
     const { rawHeaders } = request
-    const { headers, crossOrigin, refusal: ofOrigin } = origins(rawHeaders)
+    const { headers, crossOrigin, refusal: ofOrigin } = origins(rawHeaders, request.url ?? '')
     nameRequest(response, ids.of(rawHeaders), headers)
     const refusal = refusalOfVersion(request) ?? normalizeTarget(request) ?? ofOrigin
     if (refusal !== undefined) refuse(response, refusal)

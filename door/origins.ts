@@ -9,10 +9,18 @@
 //       be a name that nobody else can own: see `isOurs`.
 //   O3  A server on loopback, and one with public URLs, refuses every other `Host`. A GET of a rebound
 //       page carries no `Origin`, and is refused by this rule.
-//   O4  No answer allows credentials, and no forwarded header is believed.
+//   O4  A request names one host: a second `Host`, or a whole URL of another host, is refused.
+//   O5  No answer allows credentials, and no forwarded header is believed.
 
 import { isIP } from 'node:net'
 import { ServiceError } from '../lib/errors.ts'
+import type { ErrorCode } from '../lib/errors.ts'
+import {
+  HOST_REFUSALS,
+  LOCAL_NAMES,
+  nameOfHost,
+  namesAnotherHost,
+} from '../lib/http/request-host.ts'
 
 /** What the operator said about hosts and pages. */
 export interface OriginOptions {
@@ -37,7 +45,7 @@ export interface OriginVerdict {
  * Takes the headers flat, name after value, as they came: every request passes here, and node builds
  * the object of `request.headers` only for those who ask.
  */
-export type OriginPolicy = (rawHeaders: readonly string[]) => OriginVerdict
+export type OriginPolicy = (rawHeaders: readonly string[], target: string) => OriginVerdict
 
 /** What pages may read beside the headers that all may. */
 const EXPOSED = 'X-Service-Version, X-Request-Id, Retry-After'
@@ -46,13 +54,15 @@ export function buildOriginPolicy(options: OriginOptions): OriginPolicy {
   const rules = rulesOf(options)
   const vary = rules.allowed.size > 0 && !rules.allowsAll ? ['Vary', 'Origin'] : []
   const plain: OriginVerdict = { refusal: undefined, headers: vary, crossOrigin: undefined }
-  const refuse = (message: string): OriginVerdict => ({
+  const refuse = (message: string, code: ErrorCode = 'FORBIDDEN'): OriginVerdict => ({
     ...plain,
-    refusal: new ServiceError('FORBIDDEN', message),
+    refusal: new ServiceError(code, message),
   })
-  return (rawHeaders) => {
-    const { origin, host } = originAndHost(rawHeaders)
-    const name = host.replace(PORT, '')
+  return (rawHeaders, target) => {
+    const { origin, host, hosts } = originAndHost(rawHeaders)
+    const problem = hostsProblem(target, { host, hosts })
+    if (problem !== undefined) return refuse(problem, 'INVALID_ARGUMENT')
+    const name = nameOfHost(host)
     if (rules.checksHosts && host !== '' && !isOurs(name, rules)) return refuse(hostRefusal(rules))
     if (origin === undefined || rules.publicOrigins.has(origin)) return plain
     if (isSameHost(origin, host)) return isOurs(name, rules) ? plain : refuse(nameRefusal(origin))
@@ -62,6 +72,15 @@ export function buildOriginPolicy(options: OriginOptions): OriginPolicy {
     headers.push('Access-Control-Expose-Headers', EXPOSED)
     return { refusal: undefined, headers, crossOrigin: origin }
   }
+}
+
+/** More than one host in one request (O4). */
+function hostsProblem(
+  target: string,
+  { host, hosts }: { readonly host: string; readonly hosts: number },
+): string | undefined {
+  if (hosts > 1) return HOST_REFUSALS.several
+  return namesAnotherHost(target, host) ? HOST_REFUSALS.another : undefined
 }
 
 interface Rules {
@@ -85,8 +104,6 @@ function rulesOf({ loopbackOnly, corsOrigins, publicUrls }: OriginOptions): Rule
   }
 }
 
-const LOCAL_NAMES: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]'])
-const PORT = /:\d+$/
 /** Suffixes that nobody can register in the public DNS: RFC 6761, RFC 6762, RFC 8375, ICANN 2024. */
 const PRIVATE_SUFFIX = /\.(?:localhost|local|internal|home\.arpa)$/
 
@@ -137,18 +154,21 @@ function hostRefusal({ loopbackOnly }: Rules): string {
 function originAndHost(rawHeaders: readonly string[]): {
   readonly origin: string | undefined
   readonly host: string
+  readonly hosts: number
 } {
   let origin: string | undefined
   let host = ''
+  let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
     // Lengths first: only these two names are worth lowering their letters.
     // Names of hosts have no case (RFC 9110, section 4.2.3).
     if (name.length === 4 && name.toLowerCase() === 'host') {
       host = (rawHeaders[i + 1] ?? '').toLowerCase()
+      hosts += 1
     } else if (name.length === 6 && name.toLowerCase() === 'origin') {
       origin = rawHeaders[i + 1]?.toLowerCase()
     }
   }
-  return { origin, host }
+  return { origin, host, hosts }
 }

@@ -34,6 +34,8 @@ export interface DoorSettings {
   readonly publicUrls: readonly string[]
   /** Whether the log tells of every answer, at level debug. */
   readonly logsRequests: boolean
+  /** See `ListenOptions`. */
+  readonly connectionsMax?: number | undefined
 }
 
 /** The parts that a server takes from its process. */
@@ -66,7 +68,7 @@ export async function startDoor<Context>(
   settings: DoorSettings,
   { clock, log, random, onInvariantBroken }: DoorParts,
 ): Promise<RunningServer> {
-  const { host, port, corsOrigins, publicUrls } = settings
+  const { host, port, corsOrigins, publicUrls, connectionsMax } = settings
   checkHost(host, settings.insecure)
   const translator = new ErrorTranslator({ log, clock, onInvariantBroken })
   api.addLines(() => errorLines(api.metrics.prefix, translator))
@@ -90,7 +92,8 @@ export async function startDoor<Context>(
     },
   })
   const server = createServer(SERVER_OPTIONS, entry)
-  return listen(server, { host, port, clock, closeDeadlineMs: api.closeDeadlineMs, ids })
+  const { closeDeadlineMs } = api
+  return listen(server, { host, port, clock, closeDeadlineMs, ids, connectionsMax })
 }
 
 function checkOf<Context>({ contract, operations, checks, docs }: DoorApi<Context>): Check {
@@ -128,11 +131,12 @@ function errorLines(prefix: string, translator: ErrorTranslator): readonly strin
   })
 }
 
+/** Without the URL, which may hold keys of documents and what somebody looks for. */
 function requestLog(log: Log): OnAnswered {
   return ({ response, operation, status, elapsedMs }) => {
-    const { method, url } = response.req
+    const { method } = response.req
     const ms = Math.round(elapsedMs * 1000) / 1000
     const requestId = requestIdOf(response)
-    log.debug('request answered', { requestId, operation, method, url, status, ms })
+    log.debug('request answered', { requestId, operation, method, status, ms })
   }
 }

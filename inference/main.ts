@@ -12,6 +12,7 @@ import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { machineMemoryBytes } from '../lib/machine-memory.ts'
 import type { NetworkView } from '../lib/media/host-policy.ts'
+import { Descriptors } from '../lib/process/descriptors.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { endProcess, openServerLog, loggedEnd } from '../lib/process/server-process.ts'
@@ -123,6 +124,7 @@ async function buildInference(
     clock,
     log,
     logsRequests: logLevel === 'debug',
+    connectionsMax: new Descriptors().connectionsMax,
     random: Math.random,
     onInvariantBroken: (error) => endProcess(log, error),
   })

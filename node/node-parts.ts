@@ -10,7 +10,7 @@ import type { Log } from '../lib/log.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
 import type { MetricSource } from '../lib/metrics.ts'
 import { guardLoop } from '../lib/process/hang-guard.ts'
-import type { Descriptors } from '../lib/process/descriptors.ts'
+import { Descriptors } from '../lib/process/descriptors.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
 import { endProcess } from '../lib/process/server-process.ts'
 import type { ApiMetrics } from './api/metrics.ts'
@@ -55,6 +55,7 @@ export function apiOptionsOf(config: NodeConfig, log: Log) {
     requestMemoryBytes,
     log,
     logsRequests: logLevel === 'debug',
+    connectionsMax: new Descriptors().connectionsMax,
     random: Math.random,
     onInvariantBroken: (error: InvariantError) => endProcess(log, error),
   }

@@ -33,7 +33,12 @@ const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
  * Model files are read wherever the operator keeps them. The JavaScript of a worker, tokenizers and templates of
  * strangers among it, writes no file, and starts no process and no thread.
  */
-const PERMISSIONS = ['--permission', '--allow-addons', '--allow-fs-read=*']
+const PERMISSIONS = [
+  '--permission',
+  '--allow-addons',
+  '--allow-fs-read=*',
+  '--disable-warning=PERM0001', // that addons are allowed: the models' library is one
+]
 
 export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]

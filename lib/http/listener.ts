@@ -54,6 +54,8 @@ export interface ListenOptions {
   readonly port: number
   readonly clock: Clock
   readonly closeDeadlineMs: number
+  /** Connections at once; one more is closed unanswered. Undefined: no bound. */
+  readonly connectionsMax?: number | undefined
   /** Makes the ids of answers to bytes that never became a request. */
   readonly ids: RequestIds
 }
@@ -70,6 +72,7 @@ export async function listen(server: Server, options: ListenOptions): Promise<Ru
   })
   // Their bytes are bounded; headers beyond a count would vanish without a word.
   server.maxHeadersCount = 0
+  if (options.connectionsMax !== undefined) server.maxConnections = options.connectionsMax
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const address = server.address()

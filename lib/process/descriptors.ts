@@ -9,6 +9,9 @@ import { ServiceError } from '../errors.ts'
 const KEPT_PART = 8
 const KEPT_MAX = 512
 
+/** Clients can take one part in so many of the limit with their connections; the rest is for the files of tables. */
+const CONNECTIONS_PART = 2
+
 /** Undefined where the system does not tell. */
 export interface OpenFiles {
   readonly limit: number
@@ -41,6 +44,12 @@ export class Descriptors {
 
   get limit(): number | undefined {
     return this.#read()?.limit
+  }
+
+  /** The connections that clients may have at once, so that idle ones leave files for tables and workers. */
+  get connectionsMax(): number | undefined {
+    const limit = this.limit
+    return limit === undefined ? undefined : Math.floor(limit / CONNECTIONS_PART)
   }
 
   /** Throws UNAVAILABLE if `files` more cannot be opened beside what requests need. */

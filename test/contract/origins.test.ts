@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { RawClient } from '../support/servers/raw-client.ts'
 import { startApi } from './api-harness.ts'
 import type { Api, Received } from './api-harness.ts'
 
@@ -261,4 +262,30 @@ describe('answers to pages of an allowed origin', () => {
       undefined,
     ])
   })
+})
+
+describe('a request that names two hosts', () => {
+  for (const [where, options] of [
+    ['on loopback', {}],
+    ['beyond loopback', OPEN],
+  ] as const) {
+    it(`is refused ${where}`, async () => {
+      await using api = await startApi(options)
+      const { port } = new URL(api.url)
+      const here = `127.0.0.1:${port}`
+      const statusOf = async (target: string, ...hosts: readonly string[]): Promise<string> => {
+        using client = await RawClient.open(`http://${here}`)
+        const headers = hosts.map((each) => `Host: ${each}\r\n`).join('')
+        await client.write(`GET ${target} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`)
+        return (await client.until(/\r\n\r\n/)).slice(9, 12)
+      }
+
+      expect(await statusOf(TABLES.path, here)).to.equal('200')
+      expect(await statusOf(`http://${here}${TABLES.path}`, here)).to.equal('200')
+      expect(await statusOf(TABLES.path, here, 'rebound.example')).to.equal('400')
+      expect(await statusOf(TABLES.path, 'rebound.example', here)).to.equal('400')
+      expect(await statusOf(TABLES.path, here, here)).to.equal('400')
+      expect(await statusOf(`http://rebound.example${TABLES.path}`, here)).to.equal('400')
+    })
+  }
 })

@@ -12,6 +12,7 @@ interface Locked {
   readonly resolved?: string
   readonly link?: boolean
   readonly hasInstallScript?: boolean
+  readonly license?: string
 }
 
 interface Manifest {
@@ -56,6 +57,19 @@ describe('package-lock.json', () => {
     expect(names.filter((name) => !(name in SCRIPTS))).to.deep.equal([])
     expect(Object.keys(SCRIPTS).filter((name) => !names.includes(name))).to.deep.equal([])
     expect(readText('.npmrc')).to.match(/^ignore-scripts=true$/m)
+  })
+
+  it('brings packages of a copyleft licence only if NOTICE names them', () => {
+    const named = [...readText('NOTICE').matchAll(/@img\/[a-z0-9-]+\*?/g)].map(([name]) => name)
+    const copyleft = installed
+      .filter(([, { license = '' }]) => /GPL|MPL|EPL|CDDL|SSPL/.test(license))
+      .map(([at]) => at.replace('node_modules/', ''))
+    const unnamed = copyleft.filter(
+      (name) => !named.some((each) => name.startsWith(each.replace('*', ''))),
+    )
+
+    expect(copyleft.length).to.be.greaterThan(0)
+    expect(unnamed).to.deep.equal([])
   })
 
   it('brings a Node for each system that bin/quarry knows', () => {

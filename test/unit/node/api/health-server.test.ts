@@ -5,6 +5,7 @@ import { seededRandom } from '../../../../lib/random.ts'
 import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { readinessReply } from '../../../../node/api/readiness-reply.ts'
 import type { IndexCounts } from '../../../../node/coordinator/tables/index-summary.ts'
+import { RawClient } from '../../../support/servers/raw-client.ts'
 import { send } from '../../../contract/api-harness.ts'
 
 const DURATION = 'quarry_http_request_duration_seconds'
@@ -31,6 +32,25 @@ function start(isReady: boolean, metrics = new ApiMetrics(), counts = QUIET) {
 }
 
 describe('startHealthServer', () => {
+  it('takes no foreign name for this machine, and no second one', async () => {
+    const server = await start(true)
+    const { host } = new URL(server.url)
+    const statusOf = async (target: string, ...hosts: readonly string[]): Promise<string> => {
+      using client = await RawClient.open(server.url)
+      const headers = hosts.map((each) => `Host: ${each}\r\n`).join('')
+      await client.write(`GET ${target} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`)
+      return (await client.until(/\r\n\r\n/)).slice(9, 12)
+    }
+
+    expect(await statusOf('/metrics', host)).to.equal('200')
+    expect(await statusOf('/metrics', 'localhost')).to.equal('200')
+    expect(await statusOf(`http://${host}/metrics`, host)).to.equal('404') // it knows paths alone
+    expect(await statusOf('/metrics', 'rebound.example')).to.equal('403')
+    expect(await statusOf('/metrics', host, 'rebound.example')).to.equal('400')
+    expect(await statusOf('http://rebound.example/metrics', host)).to.equal('400')
+    await server.close()
+  })
+
   it('is alive before it is ready', async () => {
     const server = await start(false)
 
