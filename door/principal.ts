@@ -18,7 +18,7 @@ export const ANONYMOUS: Principal = Object.freeze({ kind: 'anonymous' })
  *   before a byte of the body is read or waited for.
  * - `authorize` answers the refusal (FORBIDDEN), or undefined if the operation is allowed. `params` are
  *   those of the path, decoded. A body may name further tables (those of a transaction or of a global
- *   query); the handler knows the principal and checks them itself.
+ *   query), which nothing checks: the only principal may use all of them.
  * - Both answer at once, without a promise, because every request calls them.
  */
 export interface AccessPolicy {

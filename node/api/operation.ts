@@ -7,6 +7,7 @@ import { runInTurn, type Sliced } from '../../lib/sliced.ts'
 import type { Contract } from '../../door/contract.ts'
 import type { DocsPage } from '../../door/docs-page.ts'
 import type { Handler as DoorHandler, OperationRequest } from '../../door/operation.ts'
+import type { Principal } from '../../door/principal.ts'
 import type { ClusterService } from '../coordinator/cluster/cluster-service.ts'
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
 import type { BodyLimits } from '../document/body-reader.ts'
@@ -80,9 +81,20 @@ async function withIdempotency(
 
 const DIGESTED_PER_STEP = 512 * 1024
 
-/** Equal for two requests exactly if they ask for the same. */
-function* digestOf({ operation: { operationId }, params, body }: OperationRequest): Sliced<string> {
+/** What tells callers apart in digests: an answer is given again to nobody but the caller that it was for. */
+const CALLERS: Readonly<Record<Principal['kind'], (principal: Principal) => string>> = {
+  anonymous: () => '', // all of them are one
+}
+
+/** Equal for two requests exactly if the same caller asks for the same. */
+function* digestOf({
+  operation: { operationId },
+  principal,
+  params,
+  body,
+}: OperationRequest): Sliced<string> {
   const hash = createHash('sha256')
+  hash.update(CALLERS[principal.kind](principal))
   hash.update(JSON.stringify([operationId, params['tableName'] ?? '']))
   for (let at = 0; at < body.length; at += DIGESTED_PER_STEP) {
     if (at > 0) yield
