@@ -2,7 +2,8 @@
 // depend on. Pages behind it score by them, so that a document that nobody touches keeps its score and its
 // place, whatever is written, deleted, merged or restarted in between, and on whichever node.
 //
-// The form is JSON, compressed, in base64url:
+// The form is a digit, and JSON in base64url: as it is (0), or compressed (1) if it is long, because to compress takes
+// as long as to find a page.
 //
 //   [[field, documents, length]..., [field\0term, documents]..., [expansion, [term...] | 0]...]
 
@@ -13,6 +14,8 @@ import { refuse } from '../../query/query-limits.ts'
 
 /** The length of what each cursor carries. The page of a query of more words has cursors without it. */
 const SCORING_LENGTH_MAX = 8192
+/** Shorter JSON is not compressed. */
+const PLAIN_BYTES_MAX = 512
 /** Such JSON is repetitive, but not more than so. */
 const JSON_BYTES_MAX = 1024 * 1024
 
@@ -25,7 +28,11 @@ export function encodeScoring({ fields, docFreqs, expansions }: Statistics): str
     d: [...docFreqs],
     e: [...expansions].map(([key, terms]) => [key, terms === 'too-many' ? 0 : terms]),
   }
-  const text = deflateRawSync(JSON.stringify(parts)).toString('base64url')
+  const json = Buffer.from(JSON.stringify(parts))
+  const isPlain = json.length <= PLAIN_BYTES_MAX
+  const text = isPlain
+    ? `0${json.toString('base64url')}`
+    : `1${deflateRawSync(json).toString('base64url')}`
   return text.length <= SCORING_LENGTH_MAX ? text : undefined
 }
 
@@ -46,10 +53,11 @@ export function decodeScoring(text: string, where: string): Statistics {
 
 function jsonOf(text: string): unknown {
   try {
-    const bytes = inflateRawSync(Buffer.from(text, 'base64url'), {
-      maxOutputLength: JSON_BYTES_MAX,
-    })
-    const value: unknown = JSON.parse(bytes.toString('utf8'))
+    const bytes = Buffer.from(text.slice(1), 'base64url')
+    const json = text.startsWith('0')
+      ? bytes
+      : inflateRawSync(bytes, { maxOutputLength: JSON_BYTES_MAX })
+    const value: unknown = JSON.parse(json.toString('utf8'))
     return value
   } catch {
     return undefined // the caller says what is wrong with it

@@ -4,6 +4,9 @@
 // sub-aggregations), because each shard then reports the counts of all its terms. Otherwise a shard
 // reports its most frequent terms, and its partial is marked as cut.
 
+import { decimalOfOrdered } from '../../../document/decimal.ts'
+import { isBeyondDoubles } from '../mapping/exact-numbers.ts'
+import { EXACT_SUFFIX } from '../mapping/field-names.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { BucketAggregation } from '../../../query/request/aggregation-request.ts'
 import type { ColumnReader } from '../segment/column.ts'
@@ -112,7 +115,9 @@ export function* countTerms(
     counts.set(key, (counts.get(key) ?? 0) + count)
   }
   for (const part of set) {
-    for (const field of fields) yield* part.segment.field(field)?.prepareTerms() ?? []
+    for (const field of fields.flatMap((name) => [name, name + EXACT_SUFFIX])) {
+      yield* part.segment.field(field)?.prepareTerms() ?? []
+    }
     const [column, ...others] = columnsOf(part, fields)
     if (column?.kind === 'keyword' && others.length === 0 && isDense(part, column)) {
       yield* countOrdinals(context, part, { column, add })
@@ -159,17 +164,41 @@ function* walkTerms(
     readonly visit: (key: BucketKey, doc: number) => void
   },
 ): Sliced<void> {
-  const columns = columnsOf(part, options.fields)
-  const readers = columns.map((column) => ({ column, terms: new Map<number, string>() }))
+  const readers = options.fields.flatMap((field): readonly TermReader[] => {
+    const column = part.segment.field(field)?.column
+    const exact = part.segment.field(field + EXACT_SUFFIX)?.column
+    return column === undefined ? [] : [{ column, exact, terms: new Map<number, string>() }]
+  })
   for (const doc of part.docs) {
     const seen = new Set<BucketKey>()
-    for (const { column, terms } of readers) {
-      const count = column.count(doc)
-      for (let i = 0; i < count; i += 1) seen.add(keyOf(column, terms, column.value(doc, i)))
-    }
+    for (const reader of readers) addKeys(seen, reader, doc)
     for (const key of seen) options.visit(key, doc)
     if (context.poll.spend((1 + seen.size) * TERM_COST)) yield context.poll.renewed()
   }
+}
+
+interface TermReader {
+  readonly column: ColumnReader
+  /** All numbers of a document that has one beyond doubles. */
+  readonly exact: ColumnReader | undefined
+  readonly terms: Map<number, string>
+}
+
+function addKeys(keys: Set<BucketKey>, { column, exact, terms }: TermReader, doc: number): void {
+  if (exact !== undefined && exact.count(doc) > 0) {
+    for (const key of exactKeys(exact, doc)) keys.add(key)
+    return
+  }
+  const count = column.count(doc)
+  for (let i = 0; i < count; i += 1) keys.add(keyOf(column, terms, column.value(doc, i)))
+}
+
+/** The numbers of a document, as decimals where no double means them. */
+function exactKeys(column: ColumnReader, doc: number): readonly BucketKey[] {
+  return Array.from({ length: column.count(doc) }, (_, i) => {
+    const decimal = decimalOfOrdered(column.termOf(column.value(doc, i)))
+    return isBeyondDoubles(decimal) ? decimal : Number(decimal)
+  })
 }
 
 function keyOf(column: ColumnReader, terms: Map<number, string>, value: number): BucketKey {

@@ -14,13 +14,16 @@ const STATISTICS = {
   ]),
 }
 const packed = (value: unknown): string =>
-  deflateRawSync(JSON.stringify(value)).toString('base64url')
+  `1${deflateRawSync(JSON.stringify(value)).toString('base64url')}`
 
 describe('what a cursor carries of scores', () => {
   it('comes back as it was', () => {
     const text = encodeScoring(STATISTICS) ?? ''
 
     expect(decodeScoring(text, 'search_after')).to.deep.equal(STATISTICS)
+    const docFreqs = new Map(Array.from({ length: 100 }, (_, i) => [`title\0word${i}`, i]))
+    const long = encodeScoring({ ...STATISTICS, docFreqs }) ?? ''
+    expect(decodeScoring(long, 'search_after').docFreqs).to.deep.equal(docFreqs)
   })
 
   it('is left out when it is long', () => {

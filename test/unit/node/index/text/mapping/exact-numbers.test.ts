@@ -3,6 +3,8 @@
 import { expect } from 'chai'
 import { compareDecimals } from '../../../../../../node/document/decimal.ts'
 import { parseExact } from '../../../../../../node/document/exact-json.ts'
+import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
+import { parseAggregations } from '../../../../../../node/query/request/aggregation-request.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
 import { EVERYTHING, MemoryTextIndex } from '../../../../../support/worlds/memory-text-index.ts'
 
@@ -71,6 +73,27 @@ describe('numbers with more digits than doubles', () => {
           expected,
         )
       }
+    }
+  })
+})
+
+describe('facets of numbers with more digits than doubles', () => {
+  it('have a bucket for each number', () => {
+    const request = parseAggregations(
+      parseExact('{"n":{"type":"terms","field":"n","size":1000}}'),
+      'aggregations',
+    )
+    const answer = index.search({ ...EVERYTHING, aggregations: request })
+    const { n } = aggregationResults(request, answer.aggregations, EVERYTHING.nowMs)
+    const buckets = n !== undefined && 'buckets' in n ? n.buckets : []
+
+    for (const number of NUMBERS) {
+      const same = buckets.filter(({ key }) => compareDecimals(key, number) === 0)
+      const count = passing((one) => compareDecimals(one, number) === 0).length
+      expect(
+        same.map((bucket) => bucket.doc_count),
+        number,
+      ).to.deep.equal([count])
     }
   })
 })
