@@ -55,20 +55,32 @@ function usualSentence({ place, field, keyword, text }: ContractProblem, docs: s
 
 /**
  * The validator stops at the first value that does not fit. Where several forms are possible, it
- * reports a problem with each. The client meant the form that has the type of its value; if no form
- * has it, the sentence names all types.
+ * reports a problem with each. The client meant the form that is right down to a member; or else one that has the type of
+ * the value, and whose limit it is beyond; or else one whose members are of another type. If no form has the type of the value, the
+ * sentence names all types.
  */
 function mainProblem(problems: readonly ContractProblem[]): ContractProblem | undefined {
   const [first] = problems
   const choice = problems.findLast(({ keyword }) => keyword === 'anyOf')
   if (first === undefined || choice === undefined) return first
-  const within = problems.find(({ field }) => field !== choice.field)
-  if (within !== undefined) return within
-  const forms = problems.filter(({ keyword }) => keyword !== 'anyOf')
-  const ofRightType = forms.find(({ keyword }) => keyword !== 'type')
-  if (ofRightType !== undefined) return ofRightType
+  const within = problems.filter(({ field }) => field !== choice.field)
+  const forms = problems.filter(({ keyword, field }) => {
+    return keyword !== 'anyOf' && field === choice.field
+  })
+  const isOfRightType = ({ keyword }: ContractProblem): boolean => keyword !== 'type'
+  const meant = within.find(isOfRightType) ?? widest(forms.filter(isOfRightType)) ?? within[0]
+  if (meant !== undefined) return meant
   const types = forms.map(({ text }) => text.replace(MUST_BE, ''))
   return { ...choice, text: `must be ${[...new Set(types)].join(' or ')}` }
+}
+
+/** A list that is longer than each of several forms allows is told the longest. */
+function widest(forms: readonly ContractProblem[]): ContractProblem | undefined {
+  const limitOf = ({ text }: ContractProblem): number => Number(/\d+/.exec(text)?.[0] ?? 0)
+  const lists = forms.filter(({ keyword }) => keyword === 'maxItems')
+  return lists.length < forms.length
+    ? forms[0]
+    : lists.toSorted((a, b) => limitOf(b) - limitOf(a))[0]
 }
 
 const MUST_BE = /^must be /

@@ -18,8 +18,8 @@ interface Contents {
 }
 
 /**
- * Lays out the tokens, at most `tokensMax` of them. Truncation removes tokens from the end of the
- * second text, then of the first, and never a special token.
+ * Lays out the tokens, at most `tokensMax` of them. Truncation removes tokens from the end of the longer text, until both
+ * are as long as each other, and then of both (`longest_first`); never a special token. So neither text hides the other.
  */
 export function fit(
   layout: readonly LayoutPart[],
@@ -28,8 +28,9 @@ export function fit(
 ): Encoding {
   const specials = layout.filter(({ kind }) => kind === 'special').length
   const room = Math.max(0, tokensMax - specials)
-  const first = contents.first.slice(0, room)
-  const second = contents.second.slice(0, room - first.length)
+  const kept = keptOf(contents, room)
+  const first = contents.first.slice(0, kept.first)
+  const second = contents.second.slice(0, kept.second)
   const ids: number[] = []
   const typeIds: number[] = []
   for (const part of layout) {
@@ -39,8 +40,18 @@ export function fit(
       typeIds.push(part.typeId)
     }
   }
-  const kept = first.length + second.length
-  return { ids, typeIds, truncated: kept < contents.first.length + contents.second.length }
+  const all = contents.first.length + contents.second.length
+  return { ids, typeIds, truncated: first.length + second.length < all }
+}
+
+/** How many tokens of each text there is room for. Of an odd number the longer text has the last. */
+function keptOf(
+  { first, second }: Contents,
+  room: number,
+): { readonly first: number; readonly second: number } {
+  const shorter = Math.min(first.length, second.length, Math.floor(room / 2))
+  if (first.length > second.length) return { first: room - shorter, second: shorter }
+  return { first: shorter, second: room - shorter }
 }
 
 /** Spreads one value for each token of the text over an encoding. Special tokens get `filler`. */

@@ -34,6 +34,7 @@ export const chunk: Handler = async (request, { service }) => {
     })),
     model: answer.model,
     cache_hit: answer.isFromCache,
+    truncated: answer.isCut,
   })
 }
 

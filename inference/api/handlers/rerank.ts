@@ -21,5 +21,6 @@ export const rerank: Handler = async (request, { service }) => {
   return jsonPiecesReply({
     model,
     scores: results.map(({ score, rawScore }) => (isRaw ? rawScore : score)),
+    truncated: results.filter(({ isCut }) => isCut).length,
   })
 }

@@ -41,6 +41,8 @@ export interface ChunkAnswer {
   readonly model: string
   readonly ranges: readonly TextRange[]
   readonly isFromCache: boolean
+  /** Whether there was more text than the settings allow chunks for. */
+  readonly isCut: boolean
 }
 
 /**
@@ -83,6 +85,7 @@ export class ChunkService {
       model: value.chunkedBy === 'fixed' || spec === undefined ? FIXED_CHUNKER : spec.name,
       ranges: value.chunks,
       isFromCache: source === 'cache',
+      isCut: value.chunks.length === settings.maxChunks && hasTextBehind(text, value.chunks),
     }
   }
 
@@ -151,4 +154,9 @@ async function hasVisible(text: string): Promise<boolean> {
 
 function bytesOfResult({ chunks }: ChunkResult): number {
   return chunks.length * RANGE_BYTES
+}
+
+/** Whether more than white space comes behind the last chunk. */
+function hasTextBehind(text: string, chunks: readonly TextRange[]): boolean {
+  return text.slice(chunks.at(-1)?.end ?? 0).search(/\S/u) >= 0
 }

@@ -12,6 +12,8 @@ export interface RerankResult {
   readonly score: number
   /** The logit; `score` is its sigmoid. */
   readonly rawScore: number
+  /** Whether the pair was longer than the model reads, so that the end of the query or of the document was left out. */
+  readonly isCut: boolean
 }
 
 /** The estimated number of tokens of the pair. */

@@ -44,7 +44,9 @@ class RerankRunner implements ModelRunner<RerankItem, RerankResult> {
       ),
     )
     const rows = await runRows(this.#session, encodings, this.#tokenizer, signal)
-    return rows.map(({ values }) => outcomeOf(scoreOfLogits(values)))
+    return rows.map(({ values }, at) => {
+      return outcomeOf({ ...scoreOfLogits(values), isCut: encodings[at]?.truncated === true })
+    })
   }
 
   dispose(): Promise<void> {
@@ -62,7 +64,7 @@ function outcomeOf(result: RerankResult): ItemOutcome<RerankResult> {
  * With two labels, the second means "relevant", and the sigmoid of the difference is its softmax.
  * With any other number of labels, the first one counts.
  */
-export function scoreOfLogits(logits: Float32Array): RerankResult {
+export function scoreOfLogits(logits: Float32Array): Omit<RerankResult, 'isCut'> {
   const [first = Number.NaN, second = 0] = logits
   const rawScore = logits.length === 2 ? second - first : first
   return { score: sigmoid(rawScore), rawScore }
