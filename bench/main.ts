@@ -9,6 +9,7 @@ import { must } from '../lib/assert.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf } from '../lib/errors.ts'
 import { clusterSuite } from './cluster/suite.ts'
+import { dimensionsSuite } from './dimensions/suite.ts'
 import { enrichmentSuite } from './enrichment/suite.ts'
 import { documentsSuite } from './documents/suite.ts'
 import { replaceFigures } from './report/figures-file.ts'
@@ -34,6 +35,7 @@ const PROFILE_ENTRIES_MAX = 40
 const CHILDREN_MAX = 30
 const SUITES: Readonly<Record<string, SuiteEntry>> = {
   cluster: clusterSuite,
+  dimensions: dimensionsSuite,
   documents: documentsSuite,
   enrichment: enrichmentSuite,
   inference: inferenceSuite,
