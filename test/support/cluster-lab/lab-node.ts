@@ -1,6 +1,6 @@
 // One node of the cluster under test, as a process on a machine of its own.
 
-import { readFile, rm } from 'node:fs/promises'
+import { cp, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { must } from '../../../lib/assert.ts'
@@ -135,6 +135,22 @@ export class LabNode {
 
   async deleteData(): Promise<void> {
     await rm(this.dataDir, { recursive: true, force: true })
+  }
+
+  /** Keeps a copy of its directory, as a snapshot of its volume does. */
+  async copyData(): Promise<void> {
+    await rm(this.#copy, { recursive: true, force: true })
+    await cp(this.dataDir, this.#copy, { recursive: true })
+  }
+
+  /** The copy takes the place of its directory. */
+  async restoreData(): Promise<void> {
+    await this.deleteData()
+    await rename(this.#copy, this.dataDir)
+  }
+
+  get #copy(): string {
+    return `${this.dataDir}.copy`
   }
 
   #storeOptions({ env = {}, fault, under = [] }: StartOptions): StoreProcessOptions {

@@ -1,4 +1,4 @@
-// F12, F17 and F18: nodes that end in order, and nodes that come back as others.
+// F12, F17, F18 and F24: nodes that end in order, and nodes that come back as others or as what they were.
 
 import { FAILOVER_LIMIT_MS, pauseFor, type Scenario, type Stage } from './scenario.ts'
 
@@ -22,6 +22,18 @@ export const RESTARTS: readonly Scenario[] = [
     title: 'a node comes back with another address and an empty disk',
     holds: 'requests find it; the old one is replaced by a decommission',
     run: movedNode,
+  },
+  {
+    id: 'F24',
+    title: 'the volume of a leader goes back to a snapshot, and it starts again',
+    holds: 'nothing that was acknowledged is lost; all shards are whole',
+    run: async (stage) => volumeBack(stage, 'one'),
+  },
+  {
+    id: 'F24b',
+    title: 'the volume of a leader goes back to a snapshot, and all nodes start again',
+    holds: 'nothing that was acknowledged is lost; all shards are whole',
+    run: async (stage) => volumeBack(stage, 'all'),
   },
 ]
 
@@ -57,6 +69,26 @@ async function movedNode(stage: Stage): Promise<void> {
   stage.note(`${node.name} is at ${machine.address} now`)
   await node.start()
   await replaced(stage, id)
+}
+
+/** The snapshot is of a moment at which the process runs, as a volume's is. */
+async function volumeBack(stage: Stage, restarted: 'one' | 'all'): Promise<void> {
+  const { lab } = stage
+  const node = await lab.leader()
+  node.pause()
+  await node.copyData()
+  node.resume()
+  stage.note(
+    `a snapshot of ${node.name}; writes after ${await stage.progress(FAILOVER_LIMIT_MS)} ms`,
+  )
+  await pauseFor(lab.between(1000, 10_000))
+  const nodes = restarted === 'all' ? lab.nodes : [node]
+  await Promise.all(nodes.map((one) => one.kill()))
+  await node.restoreData()
+  stage.note(`${node.name} is what it was`)
+  await Promise.all(nodes.map((one) => one.start()))
+  await lab.untilInSync(REPLACED_LIMIT_MS)
+  stage.note(`writes after ${await stage.progress(FAILOVER_LIMIT_MS)} ms`)
 }
 
 async function replaced(stage: Stage, id: string): Promise<void> {
