@@ -24,10 +24,16 @@ import { plural } from '../render/quantity.ts'
 import { examples, integerOption } from './client-command.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
-const NODES_MAX = 9
+export const NODES_MAX = 9
 const INFERENCE_URL = 'QUARRY_INFERENCE_URL'
 const PORT_MAX = 65_000
-const PORTS = { apiPort: 8080, healthPort: 4200, peerPort: 7400, etcdPort: 2379 } as const
+/** The first ports; up to NODES_MAX nodes of them leave alone what a swarm, an inference server or an etcd listens on. */
+export const CLUSTER_PORTS = {
+  apiPort: 8081,
+  healthPort: 4211,
+  peerPort: 7400,
+  etcdPort: 12_379,
+} as const
 
 interface StartOptions extends FirstPorts {
   readonly nodes: number
@@ -69,10 +75,10 @@ export function addClusterStartCommand(
     .option('--nodes <n>', 'number of nodes', integerOption(1, NODES_MAX), 3)
     .option('--data-dir <dir>', 'where etcd and the nodes keep their data', './cluster')
     .option('--cluster <name>', 'name of the cluster', 'local')
-    .option('--api-port <port>', 'port of the first node', port, PORTS.apiPort)
-    .option('--health-port <port>', 'health port of the first node', port, PORTS.healthPort)
-    .option('--peer-port <port>', "the first node's port for others", port, PORTS.peerPort)
-    .option('--etcd-port <port>', 'port of etcd', port, PORTS.etcdPort)
+    .option('--api-port <port>', 'port of the first node', port, CLUSTER_PORTS.apiPort)
+    .option('--health-port <port>', 'health port of the first node', port, CLUSTER_PORTS.healthPort)
+    .option('--peer-port <port>', "the first node's port for others", port, CLUSTER_PORTS.peerPort)
+    .option('--etcd-port <port>', 'port of etcd', port, CLUSTER_PORTS.etcdPort)
     .option('--log-level <level>', 'of the nodes: debug, info, warn, error', 'warn')
     .option('--no-inference', 'start no inference server')
     .option('--json', 'print the addresses as one line of JSON')

@@ -13,6 +13,7 @@ import { INPUT_FORMATS, parseDelimiter } from '../load/input-format.ts'
 import type { InputFormat } from '../load/input-format.ts'
 import { parseKeyRule } from '../load/key-rule.ts'
 import type { KeyRule } from '../load/key-rule.ts'
+import { describeLacking, waitForIndexes, type Lacking } from '../load/index-wait.ts'
 import { loadDocuments } from '../load/load-documents.ts'
 import type { LoadResult } from '../load/load-documents.ts'
 import { openNpmSource } from '../load/npm-source.ts'
@@ -39,6 +40,7 @@ interface LoadCommandOptions extends ClientOptions {
   readonly concurrency: number
   readonly errors?: string
   readonly create?: boolean
+  readonly wait: boolean
 }
 
 export function addLoadCommand(program: Command, context: CliContext): void {
@@ -69,6 +71,7 @@ export function addLoadCommand(program: Command, context: CliContext): void {
     )
     .option('--errors <file>', 'where rejected documents go (default: TABLE.errors.ndjson)')
     .option('--create', 'create the table if it does not exist')
+    .option('--no-wait', 'end before searches find the documents')
     .addHelpText('after', HELP)
     .action((table: string, file: string | undefined, options: LoadCommandOptions) =>
       runLoad(table, file, { options, context }),
@@ -126,14 +129,34 @@ async function runLoad(
     context,
   )
   if (result.stopped?.afterLine === 0) throw result.stopped.cause
-  const { out, err } = context.terminal
+  const lacking =
+    options.wait && result.loaded > 0
+      ? await waitForIndexes({
+          client,
+          table,
+          clock: context.clock,
+          output: context.terminal.err,
+          isQuiet: asJson,
+        })
+      : []
+  const { out } = context.terminal
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
-  const { earlierErrorsPath: earlier } = result
-  if (earlier !== undefined && !asJson) {
-    await writeLine(err, `the rejected documents of an earlier load are now in ${earlier}`)
-  }
-  if (!asJson) for (const remark of source.remarks) await writeLine(err, remark)
+  if (!asJson) await writeRemarks(remarksOn(result, lacking, source), context)
   throwFailures(result, table)
+}
+
+function remarksOn(
+  { earlierErrorsPath: earlier }: LoadResult,
+  lacking: readonly Lacking[],
+  { remarks }: DocumentSource,
+): readonly string[] {
+  const moved =
+    earlier === undefined ? [] : [`the rejected documents of an earlier load are now in ${earlier}`]
+  return [...describeLacking(lacking), ...moved, ...remarks]
+}
+
+async function writeRemarks(remarks: readonly string[], { terminal }: CliContext): Promise<void> {
+  for (const remark of remarks) await writeLine(terminal.err, remark)
 }
 
 async function openSource(

@@ -17,17 +17,33 @@ const HEALTH_STYLES = new Map<string, Style>([
   ['error', 'red'],
 ])
 
+interface StatusOptions extends ClientOptions {
+  readonly all?: boolean
+}
+
 export function addStatusCommand(program: Command, context: CliContext): void {
   clientCommand(program.command('status'), context)
     .summary('show the health of the service')
     .description('Show the health of the service and of every shard.')
-    .action(async (options: ClientOptions) => {
+    .option('--all', "show the shards of the store's own tables, too")
+    .action(async (options: StatusOptions) => {
       const client = openClient(options)
       const answer = await client.request({ method: 'GET', path: '/status' })
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, answer.text.trim())
-      return writeLine(out, describeStatus(parseStatus(answer.text), client.url, out))
+      const status = parseStatus(answer.text)
+      const shards = options.all === true ? status.shards : status.shards.filter(isOfInterest)
+      return writeLine(out, describeStatus({ ...status, shown: shards }, client.url, out))
     })
+}
+
+/** The store's own tables matter only when something is wrong with them. */
+function isOfInterest({ table, state }: StatusAnswer['shards'][number]): boolean {
+  return state !== 'serving' || !table.startsWith('_')
+}
+
+interface ShownStatus extends StatusAnswer {
+  readonly shown: StatusAnswer['shards']
 }
 
 /** The service counts only the tables of users, but its shards include those of internal tables. */
@@ -36,7 +52,7 @@ function describeTables({ tables, shards }: StatusAnswer): string {
   return own === 0 ? plural(tables, 'table') : `${plural(tables, 'table')} (+ ${own} internal)`
 }
 
-function describeStatus(status: StatusAnswer, url: string, screen: Output): string {
+function describeStatus(status: ShownStatus, url: string, screen: Output): string {
   const style = HEALTH_STYLES.get(status.health) ?? 'yellow'
   const mode = status.swarmMode ? 'swarm mode' : `cluster ${printable(status.clusterName)}`.trim()
   const lines = [
@@ -47,8 +63,8 @@ function describeStatus(status: StatusAnswer, url: string, screen: Output): stri
       `  ${url} · version ${printable(status.version)} · ${mode} · ${describeTables(status)}`,
     ),
   ]
-  if (status.shards.length === 0) return lines.join('\n')
-  const shards = status.shards.toSorted(
+  if (status.shown.length === 0) return lines.join('\n')
+  const shards = status.shown.toSorted(
     (a, b) => a.table.localeCompare(b.table) || a.id.localeCompare(b.id),
   )
   const columns = [

@@ -77,12 +77,18 @@ function progressOf(status: unknown, enrichment: unknown): string[] {
   if (memberOf(status, 'rebuilding') === true) {
     return [`being built, ${percent(numberOf(status, 'backfill_progress'))}`]
   }
-  if (enrichment === undefined) return []
+  if (enrichment === undefined) {
+    const behind = numberOf(status, 'documents_behind') - numberOf(status, 'documents_set_aside')
+    return behind > 0 ? [`${plural(behind, 'document')} behind`] : []
+  }
   const pending = numberOf(enrichment, 'pending')
   const progress = numberOf(enrichment, 'progress')
+  const stays = numberOf(enrichment, 'parked') + numberOf(status, 'documents_set_aside')
+  const untaken = numberOf(status, 'documents_behind') - stays
   return [
     ...(progress < 1 ? [`looking at documents, ${percent(progress)}`] : []),
     ...(pending > 0 ? [`${plural(pending, 'document')} waiting for a vector`] : []),
+    ...(pending === 0 && untaken > 0 ? [`${plural(untaken, 'document')} behind`] : []),
   ]
 }
 

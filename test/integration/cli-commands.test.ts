@@ -238,6 +238,23 @@ describe('quarry client commands', () => {
     expect(run.stdout).to.contain('1 table (+ 1 internal)')
   })
 
+  it('status hides shards of the internal tables that serve, unless --all asks for them', async () => {
+    const state = { state: 'serving', message: '' }
+    const shards = {
+      a1: { table: 'books', ...state },
+      b1: { table: '_idempotency', ...state },
+      b2: { table: '_idempotency', state: 'failed', message: 'disk gone' },
+    }
+    const body = JSON.stringify({ health: 'degraded', message: 'bad', tables: 1, shards })
+    service.intervene = () => ({ status: 200, body })
+
+    const some = await runCommand(['status'], service)
+    const all = await runCommand(['status', '--all'], service)
+
+    expect(some.stdout).to.contain('a1').and.to.contain('b2').and.not.to.contain('b1')
+    expect(all.stdout).to.contain('b1')
+  })
+
   for (const args of [['--version'], ['-V'], ['version']]) {
     it(`"quarry ${args.join(' ')}" prints the version`, async () => {
       const run = await runCommand(args, service)

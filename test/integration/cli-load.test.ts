@@ -7,6 +7,11 @@ import { expect } from 'chai'
 import { refusal, ServiceDouble } from './cli-service-double.ts'
 import { ImpatientClock, runCommand } from './cli-session.ts'
 
+function indexBehind(documents: number) {
+  const status = { documents_behind: documents, documents_set_aside: 0, error: '' }
+  return { config: { name: 'words' }, status }
+}
+
 describe('quarry load', () => {
   let service: ServiceDouble
   let folder: string
@@ -182,6 +187,65 @@ describe('quarry load', () => {
     expect(run.exitCode).to.equal(1)
     expect(JSON.parse(run.stdout)).to.include({ loaded: 0, complete: false })
     expect(JSON.parse(run.stderr)).to.include({ code: 'UNAVAILABLE' })
+  })
+
+  it('ends when searches find what was loaded', async () => {
+    const behind = [7, 3, 0]
+    service.intervene = ({ method, path: asked }) =>
+      method === 'GET' && asked.endsWith('/indexes')
+        ? { status: 200, body: JSON.stringify([indexBehind(behind.shift() ?? 0)]) }
+        : undefined
+    const clock = new ImpatientClock()
+
+    const run = await runCommand(
+      ['load', 'books'],
+      { url: service.url, stdin: '{"id":"a"}' },
+      clock,
+    )
+
+    expect(run.exitCode).to.equal(0)
+    expect(run.stderr).to.equal('')
+    expect(behind).to.deep.equal([])
+    expect(clock.sleptMs).to.have.length(2)
+  })
+
+  it('does not wait for searches with --no-wait', async () => {
+    await runCommand(['load', 'books', '--no-wait'], { url: service.url, stdin: '{"id":"a"}' })
+
+    expect(service.seen.filter(({ path: asked }) => asked.endsWith('/indexes'))).to.deep.equal([])
+  })
+
+  it('does not wait for parked documents, which no time brings', async () => {
+    const parked = { ...indexBehind(4).status, enrichment: { parked: 4 } }
+    service.intervene = ({ method, path: asked }) =>
+      method === 'GET' && asked.endsWith('/indexes')
+        ? { status: 200, body: JSON.stringify([{ ...indexBehind(4), status: parked }]) }
+        : undefined
+    const clock = new ImpatientClock()
+
+    await runCommand(['load', 'books'], { url: service.url, stdin: '{"id":"a"}' }, clock)
+
+    expect(clock.sleptMs).to.deep.equal([])
+  })
+
+  it('says which index stands still, and why', async () => {
+    const index = indexBehind(5)
+    const stuck = { ...index, status: { ...index.status, error: 'the model is away' } }
+    service.intervene = ({ method, path: asked }) =>
+      method === 'GET' && asked.endsWith('/indexes')
+        ? { status: 200, body: JSON.stringify([stuck]) }
+        : undefined
+
+    const run = await runCommand(
+      ['load', 'books'],
+      { url: service.url, stdin: '{"id":"a"}' },
+      new ImpatientClock(),
+    )
+
+    expect(run.exitCode).to.equal(0)
+    expect(run.stderr).to.contain(
+      'searches of index "words" lack 5 documents as yet: the model is away',
+    )
   })
 
   it('keeps the last line of a key, however many requests run at once', async () => {

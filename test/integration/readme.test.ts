@@ -69,8 +69,8 @@ function script(ports: Readonly<Record<string, string>>): string {
     const local = command
       .replace('cluster start', `cluster start --api-port ${api} ${FREE_PORTS}`)
       .replaceAll(
-        /127\.0\.0\.1:808([012])/g,
-        (_, node) => `127.0.0.1:${Number(api) + Number(node)}`,
+        /127\.0\.0\.1:808([123])/g,
+        (_, node) => `127.0.0.1:${Number(api) + Number(node) - 1}`,
       )
       .replaceAll('127.0.0.1:11433', `127.0.0.1:${inference}`)
     const mode = /inference/.test(command) ? 'beside' : 'alone'

@@ -96,7 +96,7 @@ export class HttpTransport {
     this.#options = options
     const urls = typeof options.baseUrl === 'string' ? [options.baseUrl] : options.baseUrl
     if (urls.length === 0) throw new TypeError('baseUrl: name one server at least')
-    this.#bases = urls.map((url) => new URL(url).href.replace(/\/+$/, ''))
+    this.#bases = urls.map((url) => parseBaseUrl(url).href.replace(/\/+$/, ''))
     this.#retries = { ...RETRY_DEFAULTS, ...options.retries }
   }
 
@@ -270,4 +270,12 @@ function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> 
     if (signal?.aborted === true) stop()
     else signal?.addEventListener('abort', stop, { once: true })
   })
+}
+
+/** "localhost:8080" parses, too, as an address of the scheme "localhost". */
+function parseBaseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  const remedy = 'begin it with http:// or https://, like http://127.0.0.1:8080'
+  throw new TypeError(`baseUrl: "${text}" is not an http address; ${remedy}`)
 }

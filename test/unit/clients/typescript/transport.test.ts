@@ -23,6 +23,15 @@ function clientOf({ url }: ScriptedServer, timeoutMs = 60_000): StoreClient {
 }
 
 describe('the client', () => {
+  it('names a base URL without a scheme, and what to write', () => {
+    for (const baseUrl of ['localhost:8080', '127.0.0.1:8080', 'ftp://a']) {
+      expect(() => new StoreClient({ baseUrl })).to.throw(
+        TypeError,
+        `"${baseUrl}" is not an http address; begin it with http://`,
+      )
+    }
+  })
+
   it('sends a write again under the same idempotency key when the connection breaks', async () => {
     await using server = await ScriptedServer.start([
       breakingOff(),
