@@ -49,7 +49,18 @@ export class RouteTable {
     if (samePath.length > 0) {
       return { kind: 'wrong_method', allow: allowedBy(samePath) }
     }
-    return { kind: 'unknown', nearest: this.#nearest(method, path) }
+    return {
+      kind: 'unknown',
+      nearest: this.#withoutSlash(method, path) ?? this.#nearest(method, path),
+    }
+  }
+
+  /** What most people mean who end a path with "/". */
+  #withoutSlash(method: string, path: string): string | undefined {
+    if (path.length > SUGGESTED_PATH_LENGTH_MAX) return undefined
+    const shorter = path.replace(/\/+$/, '')
+    if (shorter === path) return undefined
+    return this.match(method, shorter).kind === 'found' ? `${method} ${shorter}` : undefined
   }
 
   #nearest(method: string, path: string): string | undefined {

@@ -15,6 +15,8 @@ export interface Column {
   /** The number of cells so far, and of those that are numbers in JSON. */
   cells: number
   numbers: number
+  /** The number of cells that are arrays or objects in JSON. */
+  structures: number
 }
 
 /** RFC 8259, 6. */
@@ -40,7 +42,7 @@ export function columnOf(
   name: string,
   { types, isKey }: { readonly types: ColumnTypes; readonly isKey: boolean },
 ): Column {
-  return { name, type: types.get(name) ?? 'text', isKey, cells: 0, numbers: 0 }
+  return { name, type: types.get(name) ?? 'text', isKey, cells: 0, numbers: 0, structures: 0 }
 }
 
 /** The cell as JSON; '' if its field is left out; undefined if it is not of the column's type. */
@@ -48,6 +50,7 @@ export function cellJson(column: Column, cell: string): string | undefined {
   column.cells += 1
   if (column.type === 'text') {
     if (NUMBER.test(cell)) column.numbers += 1
+    else if (column.structures + 1 === column.cells && isStructure(cell)) column.structures += 1
     return JSON.stringify(cell)
   }
   const text = cell.trim()
@@ -66,6 +69,15 @@ const JSON_OF: Readonly<Record<Exclude<ColumnType, 'text'>, (cell: string) => st
 /** Whether a text column holds only numbers. Keys do not count, because they are always text. */
 export function looksNumeric({ type, isKey, cells, numbers }: Column): boolean {
   return type === 'text' && !isKey && cells > 0 && cells === numbers
+}
+
+/** Whether a text column holds only arrays and objects in JSON. */
+export function looksStructured({ type, isKey, cells, structures }: Column): boolean {
+  return type === 'text' && !isKey && cells > 0 && cells === structures
+}
+
+function isStructure(cell: string): boolean {
+  return /^\s*[[{]/.test(cell) && isJson(cell)
 }
 
 function isJson(text: string): boolean {

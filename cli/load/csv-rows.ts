@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { messageOf } from '../../lib/errors.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { CliError, usageError } from '../process/exit.ts'
-import { cellJson, columnOf, looksNumeric } from './csv-columns.ts'
+import { cellJson, columnOf, looksNumeric, looksStructured } from './csv-columns.ts'
 import type { Column, ColumnTypes } from './csv-columns.ts'
 import { DOCUMENT_BYTES_MAX } from './raw-document.ts'
 import type { RawDocument } from './raw-document.ts'
@@ -46,6 +46,12 @@ export class CsvReader {
   get numericColumns(): string[] {
     const columns = this.#columns ?? []
     return columns.filter((column) => looksNumeric(column)).map(({ name }) => name)
+  }
+
+  /** The text columns that held only arrays and objects in JSON so far. */
+  get structuredColumns(): string[] {
+    const columns = this.#columns ?? []
+    return columns.filter((column) => looksStructured(column)).map(({ name }) => name)
   }
 
   /** One document for each row after the header. May be called once. */

@@ -68,12 +68,10 @@ export class FileSource implements DocumentSource {
   }
 
   get remarks(): readonly string[] {
-    const names = this.#csv?.numericColumns ?? []
-    if (names.length === 0) return []
-    const types = names.map((name) => `${name}:number`).join(',')
+    const { numericColumns: numbers = [], structuredColumns: structures = [] } = this.#csv ?? {}
     return [
-      `${names.join(', ')} held only numbers and ${names.length === 1 ? 'was' : 'were'} loaded as text; ` +
-        `to load numbers, run it again with --types ${types}`,
+      ...remarkOn(numbers, { held: 'numbers', wanted: 'numbers', type: 'number' }),
+      ...remarkOn(structures, { held: 'arrays or objects', wanted: 'them', type: 'json' }),
     ]
   }
 
@@ -144,4 +142,17 @@ async function readHead(path: string): Promise<Buffer> {
   } finally {
     await file?.close()
   }
+}
+
+function remarkOn(
+  names: readonly string[],
+  { held, wanted, type }: { readonly held: string; readonly wanted: string; readonly type: string },
+): readonly string[] {
+  if (names.length === 0) return []
+  const types = names.map((name) => `${name}:${type}`).join(',')
+  const were = names.length === 1 ? 'was' : 'were'
+  return [
+    `${names.join(', ')} held only ${held} and ${were} loaded as text; ` +
+      `to load ${wanted}, run it again with --types ${types}`,
+  ]
 }

@@ -63,7 +63,11 @@ export async function openDataDirectory(
 ): Promise<DataDirectory> {
   const absolute = path.resolve(directory)
   await createDirectory(absolute)
-  await refuseForeign(absolute)
+  try {
+    await refuseForeign(absolute)
+  } catch (error) {
+    throw unusable(error, absolute) ?? error
+  }
   const lock = await lockDirectory(absolute, options.clock)
   try {
     const { id, version } = await currentFormat(absolute, options.newId ?? randomUUID)
@@ -88,8 +92,28 @@ async function createDirectory(directory: string): Promise<void> {
   try {
     await createBelow(directory, path.parse(directory).root)
   } catch (error) {
-    throw levelError(error, directory)
+    throw unusable(error, directory) ?? levelError(error, directory)
   }
+}
+
+const UNUSABLE: Readonly<Record<string, string>> = {
+  EEXIST: 'is a file, not a directory: name a directory with --data-dir',
+  ENOTDIR: 'lies below a file: name a directory with --data-dir',
+  ENOENT: 'cannot be created there: name another directory with --data-dir',
+  EACCES:
+    'may not be used by this user: change the rights, or name another directory with --data-dir',
+  EPERM:
+    'may not be used by this user: change the rights, or name another directory with --data-dir',
+  EROFS: 'is on a disk that takes no writes: name another directory with --data-dir',
+}
+
+/** What a person can mend; undefined for what the disk refuses for another reason. */
+function unusable(error: unknown, directory: string): ServiceError | undefined {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const why = UNUSABLE[code]
+  if (why === undefined) return undefined
+  const message = `the data directory ${directory} ${why}`
+  return new ServiceError('UNAVAILABLE', message, { cause: error })
 }
 
 /**

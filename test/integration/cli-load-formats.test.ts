@@ -85,6 +85,18 @@ describe('the formats of quarry load', () => {
     expect(loaded()).to.deep.equal({ a: '{"id":"a","price":1.5,"year":1999}' })
   })
 
+  it('reports columns of arrays that are text, with the option that makes them arrays', async () => {
+    const csv = 'id,tags,note\na,"[""x"",""y""]",[not\nb,[],{}\n'
+    const hinted = await loadFile('books.csv', csv)
+    const typed = await loadFile('books.csv', csv, '--types', 'tags:json')
+
+    expect(hinted.stderr).to.equal(
+      'tags held only arrays or objects and was loaded as text; ' +
+        'to load them, run it again with --types tags:json\n',
+    )
+    expect(typed.stderr).to.equal('')
+  })
+
   it('keeps invalid inputs of any format, and reports the reason of the first', async () => {
     const array = await loadInput('[{"id":"a"},\n{"id":\n},\n[1,\n2]]')
     const report = await readFile(errors(), 'utf8')

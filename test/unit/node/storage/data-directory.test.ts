@@ -120,6 +120,19 @@ describe('the data directory', () => {
     }
   })
 
+  it('is refused in words where a file stands, or below one', async () => {
+    const file = path.join(parent, 'file')
+    await writeFile(file, '')
+
+    const instead = await errorOf(() => openDataDirectory(file, { clock: systemClock }))
+    const below = await errorOf(() =>
+      openDataDirectory(path.join(file, 'data'), { clock: systemClock }),
+    )
+
+    expect(instead).to.have.property('message').that.contains('is a file, not a directory')
+    expect(below).to.have.property('message').that.contains('lies below a file')
+  })
+
   it('accepts an empty directory, also the top of a fresh volume', async () => {
     await mkdir(path.join(directory, 'lost+found'), { recursive: true })
 
