@@ -4,7 +4,7 @@
 //                                                              └─► replicas, tables ─► store ─► HTTP
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { must } from '../lib/assert.ts'
+import { assert, must } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { isServiceError, messageOf } from '../lib/errors.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
@@ -93,7 +93,10 @@ class LateHandlers extends Map<number, PeerHandler> {
   isComplete = false
 
   add(handlers: PeerHandlers): void {
-    for (const [operation, handler] of handlers) this.set(operation, handler)
+    for (const [operation, handler] of handlers) {
+      assert(!this.has(operation), 'one part of the node answers an operation')
+      this.set(operation, handler)
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
+import { assert } from '../../lib/assert.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import { isServiceError, messageOf, type ServiceError } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
@@ -106,7 +107,9 @@ async function clusterPlace(
   })
   const own = [audit.handlers(), seen.handlers, news.handlers(), ends]
   const all = [...handlers, ...own].flatMap((some) => [...some])
-  parts.onHandlers(new Map(all), host)
+  const byOperation = new Map(all)
+  assert(byOperation.size === all.length, 'one part of the store answers an operation')
+  parts.onHandlers(byOperation, host)
   return {
     host: shards,
     ...nearReplicas(parts, host),

@@ -9,7 +9,7 @@ import type { LogEnd } from '../../replication/core/fit-leaders.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
 
 /** Operations 96 to 111 are the cluster's. */
-const LOG_ENDS = 98
+const LOG_ENDS = 106
 const TIMEOUT_MS = 2000
 /** The replicas of one question. */
 export const ENDS_MAX = 10_000
