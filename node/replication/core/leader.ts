@@ -11,7 +11,7 @@
 //   L6  A leader that lacks a committed entry, as another replica proves, commits and serves nothing from
 //       then on, and abdicates.
 //   L7  A member whose node is about to stop leaves the set while it still answers, so that nobody waits for it
-//       later. It stays where the set would fall below its minimum, and under a leader that is about to stop too.
+//       later. It stays where too few would be left that were heard just now, and under a leader that is about to stop too.
 
 import { must, unreachable } from '../../../lib/assert.ts'
 import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
@@ -28,6 +28,9 @@ import { LeaderReads } from './leader-reads.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendedMessage, MismatchMessage, PongMessage, RefusedMessage } from './messages.ts'
 import type { ReplicaContext } from './replica-context.ts'
+
+/** A member that was not heard for longer does not count as present. */
+const PRESENT_HEARTBEATS = 3
 
 /** How many replicas are in sync, and how many must be for a commit. */
 export interface InSyncCount {
@@ -364,11 +367,23 @@ export class Leader {
   }
 
   #departing(): ReplicaId | undefined {
-    const context = this.#with
-    if (context.leaving.size === 0 || context.isLeaving(context.self)) return undefined
+    const { leaving, self } = this.#with
+    if (leaving.size === 0 || this.#with.isLeaving(self)) return undefined
     const { inSync, minInSync } = this.#configuration
-    if (inSync.length <= Math.max(minInSync, 1)) return undefined
-    return inSync.find((member) => member.node !== context.self.node && context.isLeaving(member))
+    const departing = inSync.find(({ node, incarnation }) => {
+      return node !== self.node && leaving.get(node) === incarnation
+    })
+    if (departing === undefined) return undefined
+    const left = inSync.filter(({ node }) => node !== departing.node && this.#isPresent(node))
+    return left.length < minInSync ? undefined : departing
+  }
+
+  /** A member that has just been heard: one that is silent may be gone, and does not stand for one that leaves. */
+  #isPresent(node: NodeId): boolean {
+    const { nowMs, timing, self } = this.#with
+    if (node === self.node) return true
+    const { caughtUpMs } = must(this.#progress.get(node), 'the progress of an in-sync member')
+    return nowMs - caughtUpMs <= PRESENT_HEARTBEATS * timing.heartbeatMs
   }
 
   /** I1. The set may fall below its minimum by this: then nothing is committed before it grows. */

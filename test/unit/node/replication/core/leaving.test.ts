@@ -99,6 +99,16 @@ describe('a leader whose follower is about to stop', () => {
     expect(changesIn(core.step(leaving, AWAKE_MS))).to.deep.equal([])
   })
 
+  it('keeps it while another member is silent, which may be gone', () => {
+    const members = ['a', 'b', 'c'].map((node) => ({ node, incarnation: 1 }))
+    const three = { ...TWO, replicas: ['a', 'b', 'c'], inSync: members, minInSync: 2 }
+    const core = newLeader(three)
+    const laterMs = AWAKE_MS + 4 * REPLICATION_TIMING.heartbeatMs
+    acknowledge(core, 1, laterMs)
+
+    expect(changesIn(core.step(leaving, laterMs))).to.deep.equal([])
+  })
+
   it('keeps it while it is about to stop itself', () => {
     const core = newLeader({ ...TWO, minInSync: 1 })
     acknowledge(core, 1)
