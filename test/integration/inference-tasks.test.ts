@@ -105,8 +105,19 @@ describe('the tasks of the inference API', () => {
         ],
         model: 'fixed',
         cache_hit: false,
+        truncated: false,
       })
       expect(second).to.deep.equal({ ...first, cache_hit: true })
+    })
+
+    it('says whether max_chunks left out the end of a text', async () => {
+      const config = { model: 'fixed', target_tokens: 4, overlap_tokens: 1, separator: ' ' }
+
+      const cut = await chunk(NUMBERS, { ...config, max_chunks: 2 })
+      const whole = await chunk(NUMBERS, { ...config, max_chunks: 3 })
+
+      expect([cut.chunks.length, cut.truncated]).to.deep.equal([2, true])
+      expect([whole.chunks.length, whole.truncated]).to.deep.equal([3, false])
     })
 
     it('answers at most four times the characters of a text', async () => {
