@@ -264,24 +264,41 @@ export interface ClusterFiles {
 export async function readClusterFiles(config: ClusterNodeConfig): Promise<ClusterFiles> {
   const files = new NamedFiles(config)
   const secret = (await files.secret('clusterSecretFile')) ?? Buffer.alloc(0)
-  const password = await files.line('etcdPasswordFile')
   const [ca, cert, key] = [
     await files.pem('peerTlsCa'),
     await files.pem('peerTlsCert'),
     await files.pem('peerTlsKey'),
   ]
-  const etcdTls = {
-    ...named('ca', await files.pem('etcdCa')),
-    ...named('cert', await files.pem('etcdCert')),
-    ...named('key', await files.pem('etcdKey')),
-  }
+  const etcd = await etcdFilesOf(files, config)
   files.assertAll()
   const { mode } = await stat(config.clusterSecretFile)
   return {
     secret,
     secretIsExposed: (mode & OTHERS_MODE) !== 0,
     peerTls: ca && cert && key && { ca, cert, key },
-    etcdUser: password && { name: config.etcdUser, password: password.toString() },
+    ...etcd,
+  }
+}
+
+type EtcdFiles = Pick<ClusterFiles, 'etcdUser' | 'etcdTls'>
+
+/** As `readClusterFiles`, only those for etcd. */
+export async function readEtcdFiles(config: ClusterNodeConfig): Promise<EtcdFiles> {
+  const files = new NamedFiles(config)
+  const etcd = await etcdFilesOf(files, config)
+  files.assertAll()
+  return etcd
+}
+
+async function etcdFilesOf(files: NamedFiles, { etcdUser }: ClusterNodeConfig): Promise<EtcdFiles> {
+  const password = await files.line('etcdPasswordFile')
+  const etcdTls = {
+    ...named('ca', await files.pem('etcdCa')),
+    ...named('cert', await files.pem('etcdCert')),
+    ...named('key', await files.pem('etcdKey')),
+  }
+  return {
+    etcdUser: password && { name: etcdUser, password: password.toString() },
     etcdTls: Object.keys(etcdTls).length === 0 ? undefined : etcdTls,
   }
 }

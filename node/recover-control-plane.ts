@@ -2,7 +2,7 @@
 
 import { systemClock } from '../lib/clock.ts'
 import { recoverCluster, type Recovery } from './cluster/recovery/recover-cluster.ts'
-import { readClusterFiles, type ClusterNodeConfig } from './cluster-config.ts'
+import { readEtcdFiles, type ClusterNodeConfig } from './cluster-config.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
 import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
 
@@ -11,7 +11,7 @@ export async function recoverControlPlane(
   config: ClusterNodeConfig,
   without: readonly string[],
 ): Promise<Recovery> {
-  const { etcdTls, etcdUser } = await readClusterFiles(config)
+  const { etcdTls, etcdUser } = await readEtcdFiles(config)
   await using coordination = await openEtcdCoordination({
     endpoints: config.etcd,
     cluster: config.cluster,
