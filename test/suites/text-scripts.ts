@@ -170,7 +170,7 @@ export function describeTextScripts(place: StorePlace): void {
       const versions = await Promise.all((await indexDirectoriesOf(store)).map(versionOf))
       await store.start()
 
-      expect(versions.every((version) => version >= 6)).to.equal(true)
+      expect(versions.every((version) => version >= 7)).to.equal(true)
     })
 
     it('leave nothing behind when all were replaced and then all deleted', async () => {

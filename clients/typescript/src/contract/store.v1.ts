@@ -1976,7 +1976,8 @@ export interface components {
              *     `html`, `simple`, `whitespace`, `keyword`, `search_as_you_type`, and for languages `arabic`,
              *     `danish`, `dutch`, `english`, `finnish`, `french`, `german`, `hungarian`, `italian`,
              *     `norwegian`, `portuguese`, `romanian`, `russian`, `spanish`, `swedish` and `turkish`. `standard`,
-             *     the default, leaves out English stop words and the accents of Latin letters.
+             *     the default, leaves out English stop words, and folds accents of Latin and Greek letters, ё, vowels and
+             *     hamzas of Arabic and points of Hebrew. Each emoji is a word, and invisible characters are ignored.
              */
             readonly schema?: {
                 readonly [key: string]: unknown;

@@ -36,6 +36,8 @@ export interface Analyzer {
   emitTokens(text: string, emit: Emit): void
   analyzeInSteps(text: string, emit: Emit): Sliced<void>
   normalize(term: string): string
+  /** Whether a word that is left out begins with this one, or is it. `begun` is normalized. */
+  beginsStopWord(begun: string): boolean
 }
 
 export type Emit = (term: string, position: number, start: number, end: number) => void
@@ -49,6 +51,8 @@ export interface Pipeline {
   readonly segment: Segmenter
   readonly fold: Folding
   readonly filter: TermFilter | undefined
+  /** The words that the filter leaves out, folded. */
+  readonly stopWords?: ReadonlySet<string> | undefined
   /** Unifies spellings beyond ASCII. It runs after the filter, so "thé" is not a stop word. */
   readonly respell: ((term: string) => string) | undefined
   /** Normalizes a term of a prefix or pattern. The default is folding. */
@@ -63,7 +67,9 @@ export function buildAnalyzer(pipeline: Pipeline): Analyzer {
   const { normalize = (term: string) => respell(fold.term(term)) } = pipeline
   const inSteps = (text: string, emit: Emit) => run(pipeline, text, emit)
   const atOnce = (text: string, emit: Emit) => runShort(pipeline, text, emit)
-  return buildFromSteps({ name: pipeline.name, inSteps, atOnce, normalize })
+  const stops = [...(pipeline.stopWords ?? [])]
+  const beginsStopWord = (begun: string) => stops.some((word) => word.startsWith(begun))
+  return buildFromSteps({ name: pipeline.name, inSteps, atOnce, normalize, beginsStopWord })
 }
 
 /** An analyzer's walk over a text, in steps and at once, and its normalization. */
@@ -73,10 +79,12 @@ export interface AnalyzerParts {
   /** Walks over a text of one step, without the cost of a computation in steps. */
   readonly atOnce: Analyzer['emitTokens']
   readonly normalize: (term: string) => string
+  readonly beginsStopWord: (begun: string) => boolean
 }
 
 /** Builds an analyzer from its walk over a text and its normalization. */
-export function buildFromSteps({ name, inSteps, atOnce, normalize }: AnalyzerParts): Analyzer {
+export function buildFromSteps(parts: AnalyzerParts): Analyzer {
+  const { name, inSteps, atOnce, normalize, beginsStopWord } = parts
   const emitTokens = (text: string, emit: Emit): void => {
     if (text.length <= TEXT_STEP_LENGTH) atOnce(text, emit)
     else runAtOnce(inSteps(text, emit))
@@ -96,6 +104,7 @@ export function buildFromSteps({ name, inSteps, atOnce, normalize }: AnalyzerPar
     emitTokens,
     analyzeInSteps: inSteps,
     normalize,
+    beginsStopWord,
   }
 }
 

@@ -28,11 +28,12 @@ const STANDARD: Pipeline = {
   segment: segmentWords,
   fold: LOWER_CASE,
   filter: without(STOP_WORDS),
+  stopWords: STOP_WORDS,
   respell: withoutAccents,
   expand: undefined,
   tokenLengthMax: TOKEN_LENGTH_MAX,
 }
-const BARE: Pipeline = { ...STANDARD, filter: undefined, respell: undefined }
+const BARE: Pipeline = { ...STANDARD, filter: undefined, stopWords: undefined, respell: undefined }
 
 const WHITESPACE: Pipeline = {
   ...BARE,
@@ -95,7 +96,7 @@ export function analyzerWithout(
     return buildAnalyzer({ ...languagePipeline({ ...known, stopWords }), name })
   }
   const stops = new Set(stopWords.map(LOWER_CASE.term))
-  return buildAnalyzer({ ...STANDARD, name, filter: without(stops) })
+  return buildAnalyzer({ ...STANDARD, name, filter: without(stops), stopWords: stops })
 }
 
 export function stopWordsOf(language: LanguageName): readonly string[] {
@@ -135,6 +136,7 @@ function languagePipeline({ name, stem, stopWords, clitic, fold, spell }: Langua
     ...BARE,
     name,
     fold: folding,
+    stopWords: stops,
     filter: (term) => {
       if (stops.has(term)) return undefined
       const bare = clitic === undefined ? term : term.replace(clitic, '')

@@ -22,6 +22,10 @@ export const CharacterClass = {
   highSurrogate: 10,
   /** Scripts without spaces between words. A dictionary finds their words. */
   complex: 11,
+  /** A picture, which is a word of its own with its modifiers and those joined to it. */
+  emoji: 12,
+  /** Two of them are a flag. */
+  regional: 13,
 } as const
 
 const MID_LETTER = /[\u00b7\u0387\u055f\u05f4\u2027\ufe13]/
@@ -32,13 +36,17 @@ const KATAKANA = /[\p{Script=Katakana}\u3031-\u3035\u309b\u309c\u30a0\u30fc\uff7
 const IDEOGRAPH = /[\p{Ideographic}\p{Script=Hiragana}]/u
 const COMPLEX = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const LETTER = /[\p{Alphabetic}\p{L}]/u
+/** Without signs of writing that may look like pictures, such as © and ↔. */
+const EMOJI =
+  /(?=[\p{Emoji_Presentation}\p{Extended_Pictographic}])[\u231a-\u23ff\u2600-\u27bf\u2b00-\u2bff\u{1f000}-\u{1faff}]/u
 
 // The first matching pattern decides.
 const PATTERNS: readonly (readonly [RegExp, number])[] = [
   [/[\ud800-\udbff]/, CharacterClass.highSurrogate],
-  // The zero-width space is a space. Every other format character is invisible inside a word.
-  [/\u200b/, CharacterClass.other],
-  [/[\p{M}\p{Cf}\uff9e\uff9f]/u, CharacterClass.extend],
+  // Format characters are invisible inside a word, also the zero-width space.
+  [/[\p{M}\p{Cf}\p{Emoji_Modifier}\uff9e\uff9f]/u, CharacterClass.extend],
+  [/\p{Regional_Indicator}/u, CharacterClass.regional],
+  [EMOJI, CharacterClass.emoji],
   [/\p{Nd}/u, CharacterClass.digit],
   [/\p{Pc}/u, CharacterClass.connector],
   [MID_LETTER, CharacterClass.midLetter],

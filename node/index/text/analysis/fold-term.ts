@@ -1,15 +1,24 @@
 // Folding unifies the spellings of a word: compatible characters (NFKC: full and half width,
 // ligatures), lower case by Unicode's default mapping (no locale), the straight apostrophe for the
-// curly one, no soft hyphens. As in Lucene, a capital I with a dot becomes a plain i.
+// curly one, no invisible characters. As in Lucene, a capital I with a dot becomes a plain i.
+// Beyond that, spellings that people of a script do not tell apart when they search are one
+// (`withoutAccents`, docs/decisions/0099-what-people-type.md).
 
 const NOT_ASCII = /[^\0-\x7f]/
 /** Letters without marks, which only change to lower case: most words of most texts. */
 const IS_SIMPLE =
   /^[\0-\x7f\u00c0-\u012f\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/
-/** Latin letters beyond ASCII, also those with marks. */
-const HAS_ACCENTS = /[\u00df-\u024f\u1e00-\u1eff]/
-const MARKS_OF_LATIN = /(?<=\p{Script=Latin}\p{Mn}*)\p{Mn}/gu
-/** Letters that Unicode does not decompose, as in Lucene's ASCIIFoldingFilter. */
+/** Latin letters beyond ASCII, ё, stress marks, and all of Greek, Hebrew and Arabic. */
+const HAS_ACCENTS =
+  /[\u00df-\u024f\u0300-\u03ff\u0451\u0591-\u06ff\u0750-\u077f\u08a0-\u08ff\u1e00-\u1fff]/
+const OPTIONAL_MARKS =
+  /(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Hebrew}\p{Script=Arabic}]\p{Mn}*)\p{Mn}/gu
+/** Marks of stress. Other marks of Cyrillic make other letters, such as й. */
+const STRESS_OF_CYRILLIC = /(?<=\p{Script=Cyrillic})[\u0300\u0301]/gu
+/**
+ * Letters that Unicode does not decompose, as in Lucene's ASCIIFoldingFilter, ArabicNormalizer and
+ * PersianNormalizer: which of them is written depends on the keyboard, or on its writer.
+ */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -22,10 +31,20 @@ const LETTERS: Readonly<Record<string, string>> = {
   ı: 'i',
   ł: 'l',
   ŧ: 't',
+  ё: 'е',
+  ς: 'σ',
+  ٱ: 'ا',
+  ى: 'ي',
+  ی: 'ي',
+  ک: 'ك',
+  ة: 'ه',
+  ـ: '',
 }
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g')
 const APOSTROPHES = /[\u2018\u2019\u02bc]/g
-const SOFT_HYPHENS = /\u00ad/g
+/** Format characters and variation selectors that nobody sees, and nobody types. */
+const INVISIBLE =
+  /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe0e\ufe0f\ufeff]/g
 const DOTTED = /i\u0307/g
 
 /** How an analyzer makes terms comparable. */
@@ -74,14 +93,22 @@ function foldTerm(term: string): string {
 
 function folded(term: string, lower: (text: string) => string): string {
   if (IS_SIMPLE.test(term)) return lower(term)
-  const whole = term.replace(SOFT_HYPHENS, '').normalize('NFKC')
+  const whole = term.replace(INVISIBLE, '').normalize('NFKC')
   const plain = lower(whole).replace(DOTTED, 'i')
   return plain.normalize('NFKC').replace(APOSTROPHES, "'")
 }
 
-/** Removes the accents of Latin letters, because people often leave them out of a search. */
+/**
+ * Removes what people often leave out of a search: accents of Latin and Greek letters, the dots of ё,
+ * marks of stress, vowels and hamzas of Arabic, points of Hebrew. Marks of other scripts make other words.
+ */
 export function withoutAccents(term: string): string {
   if (!HAS_ACCENTS.test(term)) return term
-  const bare = term.normalize('NFD').replace(MARKS_OF_LATIN, '').normalize('NFC')
-  return bare.replace(LETTER, (letter) => LETTERS[letter] ?? letter)
+  const composed = term.replace(STRESS_OF_CYRILLIC, '').replace(LETTER, otherLetter)
+  const bare = composed.normalize('NFD').replace(OPTIONAL_MARKS, '').normalize('NFC')
+  return bare.replace(LETTER, otherLetter)
+}
+
+function otherLetter(letter: string): string {
+  return LETTERS[letter] ?? letter
 }

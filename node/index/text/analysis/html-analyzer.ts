@@ -14,6 +14,7 @@ export function buildHtmlAnalyzer(name: string, inner: Analyzer): Analyzer {
     inSteps: (html, emit) => run(inner, html, emit),
     atOnce: (html, emit) => runAtOnce(run(inner, html, emit)),
     normalize,
+    beginsStopWord: (begun) => inner.beginsStopWord(begun),
   })
 }
 

@@ -4,7 +4,7 @@
 // A word is a run of letters, digits and connectors with at least one letter or digit. An
 // apostrophe or full stop stays inside between two letters or two digits, a comma between two
 // digits. Han and Hiragana characters are words of one character each; Katakana and Hangul form
-// runs. White space, punctuation and symbols (also emoji) are not words. Thai, Lao, Khmer and
+// runs. White space, punctuation and symbols are not words, but each emoji is one. Thai, Lao, Khmer and
 // Burmese are written without spaces; ICU's dictionaries find the words of a run.
 
 import { CLASS_BY_CODE_UNIT, CharacterClass, classOfPair } from './character-classes.ts'
@@ -13,6 +13,7 @@ import type { Segmentation } from './segmentation.ts'
 /** The search behind a joiner stops after this many marks. No word of any script has as many. */
 const MARKS_MAX = 64
 const NO_WORD = -1
+const ZERO_WIDTH_JOINER = 0x200d
 /**
  * The length of a run that the dictionary gets at a time, because it reads all of it to find the
  * first word.
@@ -56,7 +57,8 @@ class WordSegmentation implements Segmentation {
       return
     }
     this.#at = at + widthAt(text, at)
-    if (kind < CharacterClass.letter || kind > CharacterClass.connector) return
+    const isPicture = kind === CharacterClass.emoji || kind === CharacterClass.regional
+    if (!isPicture && (kind < CharacterClass.letter || kind > CharacterClass.connector)) return
     this.#start = at
     this.#last = kind
     this.#hasCore = kind !== CharacterClass.connector
@@ -72,7 +74,8 @@ class WordSegmentation implements Segmentation {
       // The common case first: letters and digits in any mixture.
       if (next <= CharacterClass.digit && next !== 0 && last <= CharacterClass.digit) last = next
       else if (next !== CharacterClass.extend) {
-        if (!joins(text, at, last, next)) break
+        const isFlag = next === CharacterClass.regional && at - this.#start === 2
+        if (!(isFlag && last === next) && !joins(text, at, last, next)) break
         if (next <= CharacterClass.connector) last = next
         if (next < CharacterClass.connector) this.#hasCore = true
       }
@@ -118,9 +121,11 @@ function joins(text: string, at: number, last: number, next: number): boolean {
     case CharacterClass.digit:
       return last === CharacterClass.connector
     case CharacterClass.connector:
-      return last !== CharacterClass.ideograph
+      return last < CharacterClass.emoji && last !== CharacterClass.ideograph
     case CharacterClass.katakana:
       return last === next || last === CharacterClass.connector
+    case CharacterClass.emoji:
+      return last === next && text.charCodeAt(at - 1) === ZERO_WIDTH_JOINER
     case CharacterClass.midLetter:
       return last === CharacterClass.letter && classBehind(text, at) === last
     case CharacterClass.midDigit:

@@ -22,6 +22,8 @@ const TYPOS_MAX = 64
 const EXACT_FIELDS_MAX = 20
 /** A prefix of one letter matches too much. */
 const PREFIX_LENGTH_MIN = 2
+/** Particles follow a Korean noun without a space, so a word of the text may be longer (0099). */
+const HANGUL = /^[\uac00-\ud7a3]+$/
 /**
  * The bonus of exact matches, in boosts of the field: of words, of all words in a row, of a whole
  * value.
@@ -44,9 +46,12 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
   const found = groups.map((group, index) => {
     return search.group(group, isOpen && index === groups.length - 1)
   })
-  const must = [mostOf(found.filter(isSomething)), ...phrases.map((one) => search.phrase(one))]
+  const { required, hoped } = isOpen
+    ? search.decided(found, words.at(-1))
+    : { required: found, hoped: [] }
+  const must = [mostOf(required.filter(isSomething)), ...phrases.map((one) => search.phrase(one))]
   const exact = query.fields === undefined ? exactFields(context) : searched
-  const should = bonusesOf(exact, { text: query.text.trim(), words, context })
+  const bonuses = bonusesOf(exact, { text: query.text.trim(), words, context })
   const needed = must.filter(isSomething)
   if (needed.length === 0) {
     context.warn(`"${query.text.slice(0, 100)}" contains only stop words and signs`)
@@ -54,7 +59,7 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
   return {
     kind: 'boolean',
     must: needed,
-    should,
+    should: [...hoped, ...bonuses],
     minShould: needed.length === 0 ? 1 : 0,
     mustNot: unwanted.map((one) => search.phrase(one)).filter(isSomething),
     filter: [],
@@ -139,6 +144,27 @@ class SimpleSearch {
     return [...groups, ...words.slice(next).map((word) => [word])]
   }
 
+  /**
+   * What has to be there, of a text whose last word may still grow. Hits that the words before it have must not
+   * come and go while it is typed: one letter finds little, and what begins a stop word may be one.
+   */
+  decided(
+    found: readonly EngineQuery[],
+    last: string | undefined,
+  ): { readonly required: readonly EngineQuery[]; readonly hoped: readonly EngineQuery[] } {
+    const before = found.slice(0, -1).filter(isSomething)
+    const isUndecided = last !== undefined && this.#fields.some((one) => this.#mayVanish(one, last))
+    if (!isUndecided || before.length === 0) return { required: found, hoped: [] }
+    return { required: before, hoped: found.slice(-1).filter(isSomething) }
+  }
+
+  #mayVanish({ field }: SearchedField, word: string): boolean {
+    if (field.kind !== 'text') return false
+    const analyzer = this.#context.analyzer(field, undefined)
+    const begun = analyzer.normalize(word)
+    return begun.length < PREFIX_LENGTH_MIN || analyzer.beginsStopWord(begun)
+  }
+
   /** Words that have to be there together, or another way to say them. */
   group(words: readonly string[], mayContinue: boolean): EngineQuery {
     const own = words.map((word, index) =>
@@ -165,12 +191,24 @@ class SimpleSearch {
     return anyOf(
       this.#fields.map(({ field, boost }) => {
         const terms = tokensIn(field, text, this.#context).map(({ term }) => term)
+        const stop =
+          terms.length === 0 && mayContinue ? this.#begunStopWord(field, text) : undefined
+        if (stop !== undefined) return prefixIn({ field, boost }, stop)
         const parts = terms.map((term, index) => {
           return this.#term({ field, boost }, term, mayContinue && index === terms.length - 1)
         })
         return combine(parts, 'and')
       }),
     )
+  }
+
+  /** A stop word that may become another word. */
+  #begunStopWord(field: IndexedField, text: string): string | undefined {
+    if (field.kind !== 'text') return undefined
+    const analyzer = this.#context.analyzer(field, undefined)
+    const begun = analyzer.normalize(text)
+    const isWord = begun.length >= PREFIX_LENGTH_MIN && analyzer.beginsStopWord(begun)
+    return isWord ? begun : undefined
   }
 
   phrase(text: string): EngineQuery {
@@ -191,15 +229,19 @@ class SimpleSearch {
     this.#typosLeft -= 1
     const fuzziness = this.#typosLeft >= 0 ? 'auto' : 0
     const spelt = fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength: 1 }, boost)
-    if (!mayContinue || term.length < PREFIX_LENGTH_MIN) return spelt
-    const prefix: EngineQuery = {
-      kind: 'expand',
-      field: field.indexField,
-      matcher: prefixMatcher(term),
-      boost,
-      ranking: prefixRanking(term),
-    }
-    return { kind: 'best', parts: [spelt, prefix], boost: 1 }
+    const isBegun = mayContinue && term.length >= PREFIX_LENGTH_MIN
+    if (!isBegun && !HANGUL.test(term)) return spelt
+    return { kind: 'best', parts: [spelt, prefixIn({ field, boost }, term)], boost: 1 }
+  }
+}
+
+function prefixIn({ field, boost }: SearchedField, begun: string): EngineQuery {
+  return {
+    kind: 'expand',
+    field: field.indexField,
+    matcher: prefixMatcher(begun),
+    boost,
+    ranking: prefixRanking(begun),
   }
 }
 

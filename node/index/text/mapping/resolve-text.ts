@@ -89,8 +89,11 @@ function prefixMatch(
   if (!hasTerms(field)) return NOTHING
   const tokens = tokensOf(field, text, undefined, context)
   const terms = tokens.map(({ term }) => term)
-  const last = terms.at(-1)
-  if (last === undefined) return NOTHING
+  const analyzer = context.analyzer(field, undefined)
+  const begun = analyzer.normalize(text.trim())
+  // Also a stop word may still grow. Alone, it is the beginning of another word.
+  const last = terms.at(-1) ?? (analyzer.beginsStopWord(begun) ? begun : undefined)
+  if (last === undefined || last === '') return NOTHING
   // In a field of grams, every prefix that is long enough is a term.
   const isGram = field.indexField.endsWith(PREFIX_SUFFIX) && last.length > 1
   const prefix: EngineQuery = {

@@ -95,7 +95,7 @@ describe('a simple query', () => {
 
   it('finds all documents by an empty text, and warns about stop words', () => {
     expect(search({ query: '  ' }).total).to.equal(6)
-    const { total, warnings } = search({ query: 'the of' })
+    const { total, warnings } = search({ query: 'the of ' })
     expect(total).to.equal(0)
     expect(warnings[0]).to.match(/stop words/)
   })
