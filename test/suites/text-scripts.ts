@@ -48,6 +48,11 @@ function composed(number: number): string {
 class PlainPages {
   readonly pages = new Map<string, Page>()
 
+  /** Values are compared composed. */
+  set(key: string, { body, tag }: Page): void {
+    this.pages.set(key, { body, tag: tag.normalize('NFC') })
+  }
+
   keysWith(matches: (page: Page) => boolean): readonly string[] {
     return [...this.pages]
       .filter(([, page]) => matches(page))
@@ -93,13 +98,13 @@ export function describeTextScripts(place: StorePlace): void {
 
     function newPage(): Page {
       const words = countTo(1 + below(6)).map(() => wordOf(below(WORDS)))
-      return { body: words.join(' '), tag: composed(below(120)) }
+      return { body: words.join(' '), tag: valueOf(below(120)) }
     }
 
     async function write(keys: readonly string[], deletes: readonly string[] = []): Promise<void> {
       for (let from = 0; from < keys.length; from += BATCH) {
         const pages = keys.slice(from, from + BATCH).map((key) => [key, newPage()] as const)
-        for (const [key, page] of pages) plain.pages.set(key, page)
+        for (const [key, page] of pages) plain.set(key, page)
         await client.batch(TABLE, { inserts: Object.fromEntries(pages), sync_level: 'full_text' })
       }
       if (deletes.length === 0) return
@@ -170,7 +175,7 @@ export function describeTextScripts(place: StorePlace): void {
       const versions = await Promise.all((await indexDirectoriesOf(store)).map(versionOf))
       await store.start()
 
-      expect(versions.every((version) => version >= 7)).to.equal(true)
+      expect(versions.every((version) => version >= 8)).to.equal(true)
     })
 
     it('leave nothing behind when all were replaced and then all deleted', async () => {
@@ -212,10 +217,19 @@ function* wordQuestions(one: string, other: string): Generator<Question> {
 
 function* valueQuestions(low: string, high: string): Generator<Question> {
   const field = 'tag'
-  yield { query: { term: low, field }, matches: ({ tag }) => tag === low }
-  yield { query: { prefix: low, field }, matches: ({ tag }) => tag.startsWith(low) }
+  yield { query: { term: low.normalize('NFD'), field }, matches: ({ tag }) => tag === low }
   yield {
-    query: { min: low, max: high, inclusive_min: true, inclusive_max: false, field },
+    query: { prefix: low.normalize('NFD'), field },
+    matches: ({ tag }) => tag.startsWith(low),
+  }
+  yield {
+    query: {
+      min: low,
+      max: high.normalize('NFD'),
+      inclusive_min: true,
+      inclusive_max: false,
+      field,
+    },
     matches: ({ tag }) => compareUtf8(tag, low) >= 0 && compareUtf8(tag, high) < 0,
   }
   yield {

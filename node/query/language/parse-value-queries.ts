@@ -120,9 +120,10 @@ function refuseReversed<Value>(
   refuse(where, 'the lower bound of the range is above its upper bound')
 }
 
-/** Compares by UTF-8 bytes, as the terms of an index are ordered. */
+/** Compares by UTF-8 bytes of composed texts, as the terms of an index are ordered. */
 function compareText(left: string, right: string): number {
-  return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'))
+  const [one, other] = [left.normalize('NFC'), right.normalize('NFC')]
+  return Buffer.compare(Buffer.from(one, 'utf8'), Buffer.from(other, 'utf8'))
 }
 
 function decimalOf(value: JsonNumber | undefined): string | undefined {

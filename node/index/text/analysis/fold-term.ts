@@ -10,7 +10,7 @@ const IS_SIMPLE =
   /^[\0-\x7f\u00c0-\u012f\u0131\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u045f\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/
 /** Latin letters beyond ASCII, ё, stress marks, and all of Greek, Hebrew and Arabic. */
 const HAS_ACCENTS =
-  /[\u00df-\u024f\u0300-\u03ff\u0451\u0591-\u06ff\u0750-\u077f\u08a0-\u08ff\u1e00-\u1fff]/
+  /[\u0300-\u03ff\u00df-\u024f\u0451\u0591-\u06ff\u0750-\u077f\u08a0-\u08ff\u1e00-\u1fff]/
 const OPTIONAL_MARKS =
   /(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Hebrew}\p{Script=Arabic}]\p{Mn}*)\p{Mn}/gu
 /** Marks of stress. Other marks of Cyrillic make other letters, such as й. */
@@ -44,7 +44,7 @@ const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g')
 const APOSTROPHES = /[\u2018\u2019\u02bc]/g
 /** Format characters and variation selectors that nobody sees, and nobody types. */
 const INVISIBLE =
-  /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe0e\ufe0f\ufeff]/g
+  /[\ufe0e\ufe0f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]/g
 const DOTTED = /i\u0307/g
 
 /** How an analyzer makes terms comparable. */

@@ -14,6 +14,7 @@ import type { Segmentation } from './segmentation.ts'
 const MARKS_MAX = 64
 const NO_WORD = -1
 const ZERO_WIDTH_JOINER = 0x200d
+const FLAG_HALF_UNITS = 2
 /**
  * The length of a run that the dictionary gets at a time, because it reads all of it to find the
  * first word.
@@ -74,8 +75,7 @@ class WordSegmentation implements Segmentation {
       // The common case first: letters and digits in any mixture.
       if (next <= CharacterClass.digit && next !== 0 && last <= CharacterClass.digit) last = next
       else if (next !== CharacterClass.extend) {
-        const isFlag = next === CharacterClass.regional && at - this.#start === 2
-        if (!(isFlag && last === next) && !joins(text, at, last, next)) break
+        if (!this.#joins(at, last, next)) break
         if (next <= CharacterClass.connector) last = next
         if (next < CharacterClass.connector) this.#hasCore = true
       }
@@ -84,6 +84,16 @@ class WordSegmentation implements Segmentation {
     this.#at = at
     this.#last = last
     if (at < end) this.#finish(spans)
+  }
+
+  #joins(at: number, last: number, next: number): boolean {
+    if (last < CharacterClass.emoji && next < CharacterClass.emoji) {
+      return joins(this.#text, at, last, next)
+    }
+    if (last !== next) return false
+    return next === CharacterClass.regional
+      ? at - this.#start === FLAG_HALF_UNITS
+      : this.#text.charCodeAt(at - 1) === ZERO_WIDTH_JOINER
   }
 
   #finish(spans: number[]): void {
@@ -121,11 +131,9 @@ function joins(text: string, at: number, last: number, next: number): boolean {
     case CharacterClass.digit:
       return last === CharacterClass.connector
     case CharacterClass.connector:
-      return last < CharacterClass.emoji && last !== CharacterClass.ideograph
+      return last !== CharacterClass.ideograph
     case CharacterClass.katakana:
       return last === next || last === CharacterClass.connector
-    case CharacterClass.emoji:
-      return last === next && text.charCodeAt(at - 1) === ZERO_WIDTH_JOINER
     case CharacterClass.midLetter:
       return last === CharacterClass.letter && classBehind(text, at) === last
     case CharacterClass.midDigit:

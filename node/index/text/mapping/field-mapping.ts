@@ -23,6 +23,7 @@ import { TableAnalysis } from './table-analysis.ts'
 import { nameOf, TABLE_FIELDS_MAX } from '../../../schema/table-field.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
+import { CANONICAL } from '../analysis/fold-term.ts'
 import type { Analyzer, Emit } from '../analysis/analyzer.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { TokenSink } from './document-fields.ts'
@@ -353,7 +354,7 @@ function addTo(place: Place, target: Target, value: JsonValue): void {
     return
   }
   const text = textFor(place, target, value)
-  if (text === undefined || fields.addKeyword(indexField, text)) return
+  if (text === undefined || fields.addKeyword(indexField, CANONICAL.term(text))) return
   place.run.drop(place, 'overLimit')
 }
 

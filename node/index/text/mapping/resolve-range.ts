@@ -3,6 +3,7 @@
 import { unreachable } from '../../../../lib/assert.ts'
 import { compareDecimals } from '../../../document/decimal.ts'
 import { dateBoundsMs, parseDateMs } from '../../../schema/rfc3339.ts'
+import { CANONICAL } from '../analysis/fold-term.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import { decimalRange, nextDouble } from './exact-numbers.ts'
 import { refusal } from './query-context.ts'
@@ -77,8 +78,9 @@ export function textRange(request: RangeRequest<string>): EngineQuery {
   }
 }
 
-function termRange({ field, name, bounds, boost }: RangeRequest<string>): EngineQuery {
-  const { min, max } = bounds
+function termRange({ field, name, bounds: written, boost }: RangeRequest<string>): EngineQuery {
+  const [min, max] = [composed(written.min), composed(written.max)]
+  const bounds = { ...written, min, max }
   if (min !== undefined && max !== undefined && compareTexts(min, max) > 0) {
     refuse(name, `has a reversed range: "${min}" comes after "${max}"`)
   }
@@ -88,6 +90,11 @@ function termRange({ field, name, bounds, boost }: RangeRequest<string>): Engine
     matcher: termRangeMatcher(bounds),
     boost,
   }
+}
+
+/** As the values of a field are. */
+function composed(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : CANONICAL.term(text)
 }
 
 export function toNumber(text: string, name: string): number {

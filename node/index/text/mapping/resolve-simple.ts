@@ -1,9 +1,10 @@
 // Resolves text that a person typed. All text decides which documents match, with typos and with
 // the last word as a prefix. Exact matches in a field add to the score, by the field's weight.
 
+import { CANONICAL } from '../analysis/fold-term.ts'
 import { KEYWORD_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal } from './query-context.ts'
-import { combine, fuzzyTerm, hasTerms } from './resolve-text.ts'
+import { combine, compoundTerms, fuzzyTerm, hasTerms } from './resolve-text.ts'
 import { anyOf, phraseOf, phraseWordings, wordingQuery } from './synonym-queries.ts'
 import { prefixMatcher, prefixRanking } from './term-matchers.ts'
 import { readSimpleText } from '../../../query/simple-text.ts'
@@ -20,6 +21,8 @@ import type { QueryContext } from './query-context.ts'
 const TYPOS_MAX = 64
 /** The limit of fields in which an exact match adds to the score. */
 const EXACT_FIELDS_MAX = 20
+/** The score of a word's parts, as a share of that of the whole word. */
+const PARTS_SHARE = 0.25
 /** A prefix of one letter matches too much. */
 const PREFIX_LENGTH_MIN = 2
 /** Particles follow a Korean noun without a space, so a word of the text may be longer (0099). */
@@ -197,9 +200,17 @@ class SimpleSearch {
         const parts = terms.map((term, index) => {
           return this.#term({ field, boost }, term, mayContinue && index === terms.length - 1)
         })
-        return combine(parts, 'and')
+        return anyOf([combine(parts, 'and'), ...this.#partsOf({ field, boost }, text)])
       }),
     )
+  }
+
+  /** A word that is put together is also found where its parts are, behind the whole. */
+  #partsOf({ field, boost }: SearchedField, text: string): readonly EngineQuery[] {
+    const parts = compoundTerms(field, text, this.#context).map((term) => {
+      return this.#term({ field, boost: boost * PARTS_SHARE }, term, false)
+    })
+    return parts.length === 0 ? [] : [combine(parts, 'and')]
   }
 
   /** A stop word that may become another word. */
@@ -270,7 +281,12 @@ function bonusesOf(fields: readonly SearchedField[], typed: Typed): readonly Eng
   const wholes = fields.map(({ field, boost }): EngineQuery => {
     const whole = context.mapping.resolveField(field.indexField + KEYWORD_SUFFIX)
     if (whole?.kind !== 'keyword') return NOTHING
-    return { kind: 'term', field: whole.indexField, term: text, boost: boost * BONUS.whole }
+    return {
+      kind: 'term',
+      field: whole.indexField,
+      term: CANONICAL.term(text),
+      boost: boost * BONUS.whole,
+    }
   })
   return [inWords, inRows, wholes].map(anyOf).filter(isSomething)
 }
@@ -292,7 +308,8 @@ function tokensIn(
   text: string,
   context: QueryContext,
 ): readonly IndexableToken[] {
-  if (field.kind !== 'text') return field.kind === 'keyword' ? [{ term: text, position: 0 }] : []
+  if (field.kind === 'keyword') return [{ term: CANONICAL.term(text), position: 0 }]
+  if (field.kind !== 'text') return []
   const tokens = context.analyzer(field, undefined).analyze(text)
   context.takeTerms(field, tokens.length)
   return tokens

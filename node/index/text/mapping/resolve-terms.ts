@@ -1,6 +1,7 @@
 // Resolves queries on exact terms of the index: term, fuzzy, prefix, wildcard, regexp, boolean
 // values, and networks of addresses.
 
+import { CANONICAL } from '../analysis/fold-term.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX } from './field-names.ts'
 import { patternOfPrefix, wordsOfPattern, type PatternWord } from './pattern-words.ts'
@@ -40,7 +41,8 @@ export function resolveTerm(query: QueryOf<'term'>, context: QueryContext): Engi
         'use match for words, and a keyword sub-field for whole values',
     )
   }
-  return { kind: 'term', field: field.indexField, term, boost }
+  const value = field.kind === 'keyword' ? CANONICAL.term(term) : term
+  return { kind: 'term', field: field.indexField, term: value, boost }
 }
 
 export function resolveFuzzy(query: QueryOf<'fuzzy'>, context: QueryContext): EngineQuery {

@@ -1,6 +1,7 @@
 // Resolves queries whose text goes through the field's analyzer: match, phrase, multi-match.
 
 import { distanceOf } from '../../../query/edit-distance.ts'
+import { isCompound, piecesOf } from '../analysis/identifier-parts.ts'
 import { NOTHING } from './query-context.ts'
 import { dateRange, numberRange } from './resolve-range.ts'
 import { fuzzyMatcher, fuzzyRanking, prefixMatcher, prefixRanking } from './term-matchers.ts'
@@ -19,6 +20,8 @@ import type { Fuzziness, QueryBounds, QueryOf } from '../../../query/query-tree.
 import type { IndexedField } from './field-registry.ts'
 import type { QueryContext } from './query-context.ts'
 
+/** The score of a word's parts, as a share of that of the whole word. */
+const PARTS_SHARE = 0.25
 /** The limit of alternatives for one word of a fuzzy phrase, because each is walked by itself. */
 const PHRASE_TERMS_MAX = 1024
 
@@ -35,7 +38,27 @@ export function resolveMatch(query: QueryOf<'match'>, context: QueryContext): En
     )
     return withSynonyms(combine(own, query.operator), span, { field, boost })
   })
-  return combine(parts, query.operator)
+  const whole = combine(parts, query.operator)
+  const inParts = compoundTerms(field, query.text, context).map((term): EngineQuery => {
+    return { kind: 'term', field: field.indexField, term, boost: boost * PARTS_SHARE }
+  })
+  return inParts.length === 0 ? whole : anyOf([whole, combine(inParts, query.operator)])
+}
+
+/** The terms of a text in which words that are put together are taken apart; none without such words. */
+export function compoundTerms(
+  field: IndexedField,
+  text: string,
+  context: QueryContext,
+): readonly string[] {
+  if (field.kind !== 'text' || !isCompound(text)) return []
+  const words = text.split(/\s+/).flatMap((word) => {
+    const parts = piecesOf(word)
+    return parts.length === 0 ? [word] : parts
+  })
+  const tokens = context.analyzer(field, undefined).analyze(words.join(' '))
+  context.takeTerms(field, tokens.length)
+  return [...new Set(tokens.map(({ term }) => term))]
 }
 
 export function resolvePhrase(query: QueryOf<'phrase'>, context: QueryContext): EngineQuery {

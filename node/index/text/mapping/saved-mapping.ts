@@ -18,7 +18,7 @@ export const MAPPING_FILE = 'mapping'
  * Goes up when the file changes, and also when the analysis makes other terms of a text, or segments have
  * another order.
  */
-const FORMAT_VERSION = 7
+const FORMAT_VERSION = 8
 
 /** The mapping of an index's documents, as its file has it. */
 export interface SavedMapping {

@@ -1,5 +1,6 @@
 // How a table's text becomes terms: the analyzers that the product has, and the table's own default.
 
+import { withParts } from '../analysis/identifier-parts.ts'
 import { buildHtmlAnalyzer } from '../analysis/html-analyzer.ts'
 import {
   analyzerOf,
@@ -21,6 +22,14 @@ export interface DefaultAnalyzers {
   readonly html: string
 }
 
+/** Analyzers whose terms are not the words of a language. */
+const WITHOUT_PARTS: ReadonlySet<string> = new Set([
+  'simple',
+  'whitespace',
+  'keyword',
+  'search_as_you_type',
+])
+
 /** Analyzers are built when they are first asked for, and kept. */
 export class TableAnalysis {
   readonly defaults: DefaultAnalyzers
@@ -40,7 +49,11 @@ export class TableAnalysis {
 
   /** The analyzer for the text of documents; undefined for an unknown name. */
   ofDocuments(name: string): Analyzer | undefined {
-    if (!this.#ofDocuments.has(name)) this.#ofDocuments.set(name, this.#build(name, analyzerOf))
+    if (!this.#ofDocuments.has(name)) {
+      const built = this.#build(name, analyzerOf)
+      const hasWords = built !== undefined && !WITHOUT_PARTS.has(name)
+      this.#ofDocuments.set(name, hasWords ? withParts(built) : built)
+    }
     return this.#ofDocuments.get(name)
   }
 

@@ -127,3 +127,63 @@ describe('what people type', () => {
     expect(typed(index, '집 공부')).to.deep.equal(['b'])
   })
 })
+
+const WHOLE_AND_PARTS: readonly (readonly [string, readonly string[]])[] = [
+  ['java.lang.NullPointerException', ['NullPointerException', 'java.lang', 'Pointer', 'lang']],
+  ['getUserName', ['UserName', 'user', 'get', 'name']],
+  ['XMLHttpRequest', ['request', 'xml', 'http']],
+  ['snake_case_name', ['snake', 'case_name', 'name']],
+  ['src/index.test.ts', ['index', 'index.test', 'ts', 'src']],
+  ['libfoo-1.2.3', ['1.2', 'libfoo', '1.2.3']],
+  ['works.Then', ['works', 'works.Then']],
+  ['report_2024.pdf', ['report', 'pdf', '2024']],
+]
+
+describe('words that are put together', () => {
+  for (const [whole, parts] of WHOLE_AND_PARTS) {
+    it(`finds ${whole} by its parts`, () => {
+      const index = new MemoryTextIndex({
+        a: { t: `see ${whole} here` },
+        b: { t: 'nothing of it' },
+      })
+
+      for (const part of [...parts, whole]) {
+        expect(typed(index, `${part} `), part).to.deep.equal(['a'])
+        expect(found(index, { match: part, field: 't', operator: 'and' }), part).to.deep.equal([
+          'a',
+        ])
+        expect(found(index, { query: `t:${part}` }), part).to.deep.equal(['a'])
+      }
+    })
+  }
+
+  it('puts the whole before its parts', () => {
+    const index = new MemoryTextIndex({
+      a: { t: 'a java.lang.NullPointerException here' },
+      b: { t: 'a NullPointerException here' },
+      c: { t: 'java and lang, NullPointerException' },
+    })
+
+    expect(typed(index, 'NullPointerException')[0]).to.equal('b')
+    expect(typed(index, 'java.lang.NullPointerException')[0]).to.equal('a')
+    expect(typed(index, 'java.lang.NullPointerException')).to.have.members(['a', 'c'])
+  })
+
+  it('finds a sentence without a space by words around its full stop', () => {
+    const index = new MemoryTextIndex({ a: { t: 'It works. Then it stops.' } })
+
+    expect(typed(index, 'works.Then')).to.deep.equal(['a'])
+    expect(typed(index, 'stops')).to.deep.equal(['a'])
+  })
+
+  it('finds values that are composed or not by either', () => {
+    const index = new MemoryTextIndex({ a: { t: 'cafe\u0301' }, b: { t: 'café' } })
+
+    for (const text of ['cafe\u0301', 'café']) {
+      expect(found(index, { term: text, field: 't.keyword' })).to.have.members(['a', 'b'])
+      expect(found(index, { prefix: text, field: 't.keyword' })).to.have.members(['a', 'b'])
+      const range = { min: text, max: text, inclusive_max: true, field: 't.keyword' }
+      expect(found(index, range)).to.have.members(['a', 'b'])
+    }
+  })
+})
