@@ -24,7 +24,7 @@ export const PROVIDER_OPTIONS = {
     variable: 'QUARRY_PROVIDER_VARIABLES',
     flag: '<names>',
     value: variables(),
-    help: 'variables to which configurations may refer by ${VARIABLE} or ${secret:name}: NAME, or NAME@host for that host alone, separated by commas',
+    help: 'variables to which configurations may refer by ${VARIABLE} or ${secret:name}: NAME, or NAME@host for that host alone, separated by commas; secret:name@host binds a secret',
   },
 } as const satisfies OptionTable
 

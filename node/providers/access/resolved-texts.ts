@@ -4,7 +4,7 @@ import type { TextPiece } from '../config/references.ts'
 import { unavailable } from '../contract/provider-error.ts'
 import type { KeySeal } from './key-seal.ts'
 import type { SecretSource } from './secret-source.ts'
-import { isGranted } from './variable-grants.ts'
+import { isGranted, isSecretGranted } from './variable-grants.ts'
 import type { VariableGrant, VariableUse } from './variable-grants.ts'
 
 /** The environment and the secrets of the node. */
@@ -72,8 +72,7 @@ export class ResolvedTexts {
     const value =
       piece.kind === 'variable'
         ? this.#granted(piece.name, use)
-        : ((await this.#sources.secrets.find(piece.name)) ??
-          this.#granted(variableOf(piece.name), use))
+        : await this.#secret(piece.name, use)
     // One message, whether the variable is not set or not theirs: nobody finds out which variables there are.
     if (value === undefined || value === '') {
       const remedy =
@@ -95,6 +94,12 @@ export class ResolvedTexts {
     }
     this.hide(key)
     return key
+  }
+
+  async #secret(name: string, use: VariableUse): Promise<string | undefined> {
+    const { secrets, variables = [] } = this.#sources
+    if (!isSecretGranted(name, variables, use)) return undefined
+    return (await secrets.find(name)) ?? this.#granted(variableOf(name), use)
   }
 
   #granted(name: string, use: VariableUse): string | undefined {

@@ -3,7 +3,7 @@
 
 import { isHostOf } from './url-rules.ts'
 
-/** One variable. */
+/** One variable, or one secret as `secret:name`. */
 export interface VariableGrant {
   readonly name: string
   /** The only host that it may be sent to: `host` or `host:port`. Undefined: those of the rules of URLs. */
@@ -29,7 +29,22 @@ export function isGranted(
   return named.some(({ host }) => host === undefined || (url !== undefined && isHostOf(url, host)))
 }
 
-const GRANT = /^(?<name>[A-Za-z_][A-Za-z0-9_]{0,255})(?:@(?<host>[^@,\s]+))?$/
+/**
+ * Whether a secret that has a file may go there. The operator gave it to models by its file, so it needs no grant; but
+ * if there are grants of `secret:name`, they say to which hosts it may go.
+ */
+export function isSecretGranted(
+  name: string,
+  grants: readonly VariableGrant[],
+  use: VariableUse,
+): boolean {
+  const grantName = `secret:${name}`
+  const isBound = grants.some((grant) => grant.name === grantName)
+  return !isBound || isGranted(grantName, grants, use)
+}
+
+const GRANT =
+  /^(?<name>[A-Za-z_][A-Za-z0-9_]{0,255}|secret:[A-Za-z0-9._-]{1,253})(?:@(?<host>[^@,\s]+))?$/
 
 /** Undefined for a text of another form. `isHost` checks the host. */
 export function parseGrant(

@@ -305,6 +305,21 @@ describe('the secrets of a node', () => {
     expect(apiKey).to.equal('sk-of-variable')
   })
 
+  it('go to the hosts that the operator binds them to, and to no other', async () => {
+    await writeFile(path.join(directory, 'key'), 'sk-bound')
+    const rules = { trustedHosts: ['one.example', 'two.example'] }
+    const to = granting(['secret:key@one.example'], { env: {}, rules, secretsDir: directory })
+    const keyAt = (host: string, apiKey: string): Promise<ResolvedEndpoint> =>
+      ask(to, 'openai', { url: `https://${host}`, apiKey })
+
+    const bound = await keyAt('one.example', '${secret:key}')
+    const other = await failureOf(keyAt('two.example', '${secret:key}'))
+    const absent = await failureOf(keyAt('two.example', '${secret:none}'))
+
+    expect(bound.apiKey).to.equal('sk-bound')
+    expect(other.message).to.equal(absent.message.replace('none', 'key'))
+  })
+
   it('are read at each use, so that a rotated one is seen', async () => {
     const file = path.join(directory, 'key')
     await writeFile(file, 'one')
