@@ -7,9 +7,6 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { must } from '../lib/assert.ts'
 
-/** The inference servers of benchmarks answer on this machine. */
-const MODELS_HERE = { QUARRY_PROVIDER_HOSTS: '127.0.0.1' }
-
 /** How to start a process. `name` is for messages. */
 export interface ChildOptions {
   readonly name: string
@@ -34,10 +31,7 @@ export class ReadyProcess implements AsyncDisposable {
 
   private constructor({ name, args }: ChildOptions) {
     this.#name = name
-    this.#child = spawn(process.execPath, args, {
-      env: { ...process.env, ...MODELS_HERE },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#closed = once(this.#child, 'close')
     this.#killAtExit = () => this.#child.kill('SIGKILL')
     process.once('exit', this.#killAtExit)
