@@ -38,10 +38,11 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     instead: "const fit = found.kind === 'fit' ? found.nodes : configuration.replicas",
     faults: ['crash', 'restart', 'slow', 'join', 'drain'],
   },
-  'an election that takes every answer for one of this life': {
+  // An answer from before a restart is refused twice, by its life and by its round: either alone is enough.
+  'an election that compares no ends of logs': {
     file: 'decisions/elections.ts',
     text: 'end: end?.incarnation === incarnation ? end : undefined,',
-    instead: 'end,',
+    instead: 'end: { sequence: 0, epoch: 0 },',
     faults: ['crash', 'restart', 'disk_back', 'disk_back_all'],
   },
   'an election that knows no lives': {
