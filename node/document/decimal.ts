@@ -21,6 +21,20 @@ export function compareDecimals(left: string, right: string): number {
   return low === high ? 0 : low < high ? -1 : 1
 }
 
+/** As `compareDecimals`, of numbers that are doubles, or decimals as texts. */
+export function compareExactly(left: number | string, right: number | string): number {
+  const [low, high] = [Number(left), Number(right)]
+  // Rounding to doubles keeps the order, so the digits decide only between equal doubles.
+  if (low !== high) return low < high ? -1 : 1
+  const areDoubles = typeof left === 'number' && typeof right === 'number'
+  return areDoubles ? 0 : compareDecimals(String(left), String(right))
+}
+
+/** Whether no double means this number. A double means the decimal that it prints as. */
+export function isBeyondDoubles(text: string): boolean {
+  return compareDecimals(text, String(Number(text))) !== 0
+}
+
 /**
  * A text of ASCII characters for a decimal. Texts have the order of the numbers, code unit by code unit, and are
  * equal for equal numbers: `1.50` and `15e-1`.

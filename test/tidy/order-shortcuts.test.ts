@@ -27,6 +27,7 @@ const JUDGED: Readonly<Record<string, string>> = {
   'node/coordinator/query/rerank-hits.ts compareScored': OF_KEYS,
   'node/document/batch-body.ts compareKeys': 'Buffer.compare of keys',
   'node/document/decimal.ts compareDecimals': 'test/unit/node/document/decimal.test.ts',
+  'node/document/decimal.ts compareExactly': 'doubles, then compareDecimals',
   'node/document/json-number.ts compareNumbers': 'compares exact numbers by their decimals',
   'node/document/name-hash.ts hashOfBytes': VERIFIED,
   'node/document/name-hash.ts hashOfName': VERIFIED,

@@ -1651,6 +1651,9 @@ export interface components {
          *
          *     Counts of terms are exact as long as no shard has more than 65536 different ones (1000 with
          *     `sub_aggregations`); beyond, a warning says so. Text is summarised by its keyword sub-field.
+         *
+         *     `terms`, `cardinality`, `min` and `max` tell numbers apart by all their digits, also beyond 2^53. All other
+         *     types compute with the nearest doubles: the result of a `sum` has about 16 digits.
          */
         readonly Aggregation: {
             /** @enum {string} */

@@ -12,9 +12,9 @@ export type AggregationPartial = NumbersPartial | DistinctPartial | SketchPartia
 export interface NumbersPartial {
   readonly kind: 'numbers'
   readonly count: number
-  /** Infinity and -Infinity if there are no values. */
-  readonly min: number
-  readonly max: number
+  /** Infinity and -Infinity if there are no values. A decimal where no double means the number. */
+  readonly min: BucketKey
+  readonly max: BucketKey
   readonly sum: number
   readonly sumOfSquares: number
   readonly mean: number

@@ -1,8 +1,10 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { AggregationRequest, Metric } from '../../../query/request/aggregation-request.ts'
 import type { AggregationContext } from './aggregation-context.ts'
-import type { AggregationPartial, NumbersPartial } from './aggregation-partial.ts'
-import { walkValues, type DocSet } from './doc-set.ts'
+import type { RawNumber } from '../../../document/exact-json.ts'
+import type { AggregationPartial, BucketKey, NumbersPartial } from './aggregation-partial.ts'
+import { exactColumn, ExactExtremes, exactKey, greaterOf, lesserOf } from './exact-values.ts'
+import { walkValues, type DocSet, type SegmentDocs } from './doc-set.ts'
 import { DistinctCounter } from './distinct-counter.ts'
 
 export type MetricRequest = Extract<AggregationRequest, { readonly kind: 'metric' }>
@@ -39,17 +41,22 @@ function* gatherNumbers(
 ): Sliced<NumbersPartial> {
   const found = context.column(field, `${metric} needs numbers or dates`, ['number'])
   if (found === undefined) return NO_NUMBERS
-  let [count, min, max, sum] = [0, Infinity, -Infinity, 0]
+  let [count, sum] = [0, 0]
+  let [min, max]: [BucketKey, BucketKey] = [Infinity, -Infinity]
   let [sumOfSquares, mean, squaredDeviation] = [0, 0, 0]
   for (const { segment, docs } of set) {
     const column = segment.field(found.indexField)?.column
     if (column === undefined) continue
-    const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
+    const terms = yield* exactColumn(segment, found.indexField)
+    const exact = terms && new ExactExtremes(terms)
+    let [least, greatest] = [Infinity, -Infinity]
+    const visit = (doc: number, values: Float64Array, from: number, to: number): void => {
+      const isExact = exact?.take(doc) === true
       for (let i = from; i < to; i += 1) {
         const value = values[i] ?? 0
         count += 1
-        if (value < min) min = value
-        if (value > max) max = value
+        if (!isExact && value < least) least = value
+        if (!isExact && value > greatest) greatest = value
         sum += value
         sumOfSquares += value * value
         const distance = value - mean // Welford's algorithm
@@ -58,6 +65,9 @@ function* gatherNumbers(
       }
     }
     yield* walkValues(docs, column, { poll: context.poll, visit })
+    const extremes = exact?.extremes()
+    min = lesserOf(lesserOf(min, least), extremes?.min ?? Infinity)
+    max = greaterOf(greaterOf(max, greatest), extremes?.max ?? -Infinity)
   }
   return { kind: 'numbers', count, min, max, sum, sumOfSquares, mean, squaredDeviation }
 }
@@ -90,22 +100,41 @@ function* gatherDistinct(
   const needs = 'cardinality needs keywords, numbers or dates'
   const found = context.column(field, needs, ['number', 'keyword'])
   const counter = new DistinctCounter()
-  for (const { segment, docs } of set) {
-    const column = found && segment.field(found.indexField)?.column
-    if (column === undefined) continue
-    yield* segment.field(found?.indexField ?? '')?.prepareTerms() ?? []
-    const seen = new Set<number>()
-    const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
-      for (let i = from; i < to; i += 1) seen.add(values[i] ?? 0)
-    }
-    yield* walkValues(docs, column, { poll: context.poll, visit })
-    const isKeyword = column.kind === 'keyword'
-    for (const value of seen) {
-      counter.add(isKeyword ? column.termOf(value) : value)
-      if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
-    }
+  if (found !== undefined) {
+    const { indexField } = found
+    for (const part of set) yield* countDistinct(context, part, { indexField, counter })
   }
   return counter.partial()
+}
+
+function* countDistinct(
+  context: AggregationContext,
+  { segment, docs }: SegmentDocs,
+  { indexField, counter }: { readonly indexField: string; readonly counter: DistinctCounter },
+): Sliced<void> {
+  const field = segment.field(indexField)
+  const column = field?.column
+  if (column === undefined) return
+  yield* field?.prepareTerms() ?? []
+  const exact = yield* exactColumn(segment, indexField)
+  const seen = new Set<number>()
+  const seenExact = new Set<number>()
+  const visit = (doc: number, values: Float64Array, from: number, to: number): void => {
+    const exactCount = exact?.count(doc) ?? 0
+    for (let i = 0; i < exactCount; i += 1) seenExact.add(exact?.value(doc, i) ?? 0)
+    if (exactCount > 0) return
+    for (let i = from; i < to; i += 1) seen.add(values[i] ?? 0)
+  }
+  yield* walkValues(docs, column, { poll: context.poll, visit })
+  const isKeyword = column.kind === 'keyword'
+  for (const value of seen) {
+    counter.add(isKeyword ? column.termOf(value) : value)
+    if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
+  }
+  for (const ordinal of seenExact) {
+    counter.add(exactKey(exact?.termOf(ordinal) ?? ''))
+    if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
+  }
 }
 
 /** Merges by Chan's formula for the deviation of two sets together. */
@@ -117,8 +146,8 @@ export function mergeNumbers(a: NumbersPartial, b: NumbersPartial): NumbersParti
   return {
     kind: 'numbers',
     count,
-    min: Math.min(a.min, b.min),
-    max: Math.max(a.max, b.max),
+    min: lesserOf(a.min, b.min),
+    max: greaterOf(a.max, b.max),
     sum: a.sum + b.sum,
     sumOfSquares: a.sumOfSquares + b.sumOfSquares,
     mean: a.mean + (distance * b.count) / count,
@@ -139,8 +168,8 @@ export function mergeDistinct(a: AggregationPartial, b: AggregationPartial): Agg
 /** The result of `stats`, in the words of the contract. A member is null if there are no values. */
 export interface StatsResult {
   readonly count: number
-  readonly min: number | null
-  readonly max: number | null
+  readonly min: number | RawNumber | null
+  readonly max: number | RawNumber | null
   readonly sum: number
   readonly sum_of_squares: number
   readonly avg: number | null
@@ -156,8 +185,8 @@ function statsOf(numbers: NumbersPartial): StatsResult {
   const variance = isEmpty ? null : squaredDeviation / count
   return {
     count,
-    min: isEmpty ? null : min,
-    max: isEmpty ? null : max,
+    min: isEmpty ? null : jsonNumberOf(min),
+    max: isEmpty ? null : jsonNumberOf(max),
     sum,
     sum_of_squares: sumOfSquares,
     avg: isEmpty ? null : sum / count,
@@ -166,8 +195,15 @@ function statsOf(numbers: NumbersPartial): StatsResult {
   }
 }
 
+function jsonNumberOf(value: BucketKey): number | RawNumber {
+  return typeof value === 'number' ? value : JSON.rawJSON(value)
+}
+
 const VALUE_OF: Readonly<
-  Record<Exclude<Metric, 'cardinality' | 'stats'>, (stats: StatsResult) => number | null>
+  Record<
+    Exclude<Metric, 'cardinality' | 'stats'>,
+    (stats: StatsResult) => number | RawNumber | null
+  >
 > = {
   sum: ({ sum }) => sum,
   avg: ({ avg }) => avg,
@@ -177,7 +213,7 @@ const VALUE_OF: Readonly<
   sumsquares: ({ sum_of_squares: sum }) => sum,
 }
 
-export type MetricResult = StatsResult | { readonly value: number | null }
+export type MetricResult = StatsResult | { readonly value: number | RawNumber | null }
 
 export function metricResult(
   metric: Metric,

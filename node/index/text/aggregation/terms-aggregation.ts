@@ -4,12 +4,11 @@
 // sub-aggregations), because each shard then reports the counts of all its terms. Otherwise a shard
 // reports its most frequent terms, and its partial is marked as cut.
 
-import { decimalOfOrdered } from '../../../document/decimal.ts'
-import { isBeyondDoubles } from '../mapping/exact-numbers.ts'
 import { EXACT_SUFFIX } from '../mapping/field-names.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { BucketAggregation } from '../../../query/request/aggregation-request.ts'
 import type { ColumnReader } from '../segment/column.ts'
+import { exactKeys } from './exact-values.ts'
 import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
 import { byCount, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'
 import { walkValues, type DocSet, type SegmentDocs } from './doc-set.ts'
@@ -191,14 +190,6 @@ function addKeys(keys: Set<BucketKey>, { column, exact, terms }: TermReader, doc
   }
   const count = column.count(doc)
   for (let i = 0; i < count; i += 1) keys.add(keyOf(column, terms, column.value(doc, i)))
-}
-
-/** The numbers of a document, as decimals where no double means them. */
-function exactKeys(column: ColumnReader, doc: number): readonly BucketKey[] {
-  return Array.from({ length: column.count(doc) }, (_, i) => {
-    const decimal = decimalOfOrdered(column.termOf(column.value(doc, i)))
-    return isBeyondDoubles(decimal) ? decimal : Number(decimal)
-  })
 }
 
 function keyOf(column: ColumnReader, terms: Map<number, string>, value: number): BucketKey {

@@ -13,11 +13,6 @@ import type { EngineQuery } from '../engine-query.ts'
 
 type Range = Extract<EngineQuery, { readonly kind: 'range' }>
 
-/** Whether no double means this number. */
-export function isBeyondDoubles(text: string): boolean {
-  return compareDecimals(text, String(Number(text))) !== 0
-}
-
 /** The range of decimals, which are texts. A bound may be any number that a double is near to. */
 export function decimalRange(
   { field, boost }: Pick<Range, 'field' | 'boost'>,

@@ -1,7 +1,7 @@
 // Converts one JSON value to a value of an index field. Answers undefined if it has another kind.
 
+import { isBeyondDoubles } from '../../../document/decimal.ts'
 import { isRawNumber, numberOf } from '../../../document/exact-json.ts'
-import { isBeyondDoubles } from './exact-numbers.ts'
 import { parseDateMs } from '../../../schema/rfc3339.ts'
 import type { JsonValue } from '../../../document/exact-json.ts'
 

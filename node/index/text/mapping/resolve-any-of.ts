@@ -1,10 +1,9 @@
 // Resolves lists of values, of which one is enough, as one set: of terms, or of numbers.
 
-import { orderedTextOf } from '../../../document/decimal.ts'
+import { isBeyondDoubles, orderedTextOf } from '../../../document/decimal.ts'
 import { isDay } from '../../../schema/rfc3339.ts'
 import type { QueryOf } from '../../../query/query-tree.ts'
 import type { EngineQuery } from '../engine-query.ts'
-import { isBeyondDoubles } from './exact-numbers.ts'
 import { EXACT_SUFFIX } from './field-names.ts'
 import { NOTHING, refusal, type QueryContext } from './query-context.ts'
 import { dateRange, toDateMs, toNumber } from './resolve-range.ts'

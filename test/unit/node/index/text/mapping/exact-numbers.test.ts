@@ -1,8 +1,14 @@
 // Ranges on numbers with more digits than doubles, against comparisons of decimals.
 
 import { expect } from 'chai'
-import { compareDecimals } from '../../../../../../node/document/decimal.ts'
-import { parseExact } from '../../../../../../node/document/exact-json.ts'
+import {
+  compareDecimals,
+  decimalOfOrdered,
+  orderedTextOf,
+} from '../../../../../../node/document/decimal.ts'
+import { parseExact, type JsonValue } from '../../../../../../node/document/exact-json.ts'
+import { mergePartials } from '../../../../../../node/index/text/aggregation/merge-partials.ts'
+import type { TextSearchRequest } from '../../../../../../node/index/text/search/text-search.ts'
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { parseAggregations } from '../../../../../../node/query/request/aggregation-request.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
@@ -97,6 +103,55 @@ describe('facets of numbers with more digits than doubles', () => {
     }
   })
 })
+
+describe('metrics of numbers with more digits than doubles', () => {
+  const request = parseAggregations(
+    parseExact(
+      '{"least":{"type":"min","field":"n"},"greatest":{"type":"max","field":"n"},' +
+        '"all":{"type":"stats","field":"n"},"different":{"type":"cardinality","field":"n"}}',
+    ),
+    'aggregations',
+  )
+  const prefixed = (prefix: string): TextSearchRequest => ({
+    ...EVERYTHING,
+    conditions: { ...EVERYTHING.conditions, keyPrefix: Buffer.from(prefix) },
+    aggregations: request,
+  })
+  const resultsOf = (prefixes: readonly string[]): unknown => {
+    const partials = prefixes.map((prefix) => index.search(prefixed(prefix)).aggregations)
+    const results = aggregationResults(request, mergePartials(partials), EVERYTHING.nowMs)
+    const names = ['least', 'greatest', 'all', 'different', 'value', 'min', 'max']
+    return JSON.parse(JSON.stringify(results, names), sources)
+  }
+
+  /** Prefixes of keys. The documents under each are a shard of their own. */
+  const cases = [
+    ['one'], ['two'], ['one', 'two'], ...NUMBERS.map((_, at) => [`one${at}`, `two${at}`]),
+    ...NUMBERS.flatMap((_, a) => NUMBERS.map((__, b) => [`one${a}`, `one${b}`])),
+  ] // prettier-ignore
+  it('have all digits, in one shard and merged', () => {
+    for (const prefixes of cases) {
+      const numbers = Object.keys(documents)
+        .filter((key) => prefixes.some((prefix) => key.startsWith(prefix)))
+        .flatMap((key) => documents[key] ?? [])
+        .map((number) => decimalOfOrdered(orderedTextOf(number)))
+        .toSorted(compareDecimals)
+      const [least, greatest] = [numbers[0], numbers.at(-1)]
+      const expected = {
+        least: { value: least },
+        greatest: { value: greatest },
+        all: { min: least, max: greatest },
+        different: { value: String(new Set(numbers).size) },
+      }
+      expect(resultsOf(prefixes), prefixes.join()).to.deep.equal(expected)
+    }
+  })
+})
+
+/** Numbers as their text. */
+function sources(_name: string, value: JsonValue, { source }: { readonly source?: string }) {
+  return typeof value === 'number' ? decimalOfOrdered(orderedTextOf(source ?? '')) : value
+}
 
 const OPERATORS: Readonly<Record<string, (order: number) => boolean>> = {
   '>': (order) => order > 0,
