@@ -7,6 +7,7 @@ import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
 import { parseColumnTypes } from '../load/csv-columns.ts'
 import type { DocumentSource } from '../load/document-source.ts'
+import { refuseOtherThanFile } from '../load/error-report-file.ts'
 import { FileSource, openFileSource } from '../load/file-source.ts'
 import type { ReadOptions } from '../load/file-source.ts'
 import { INPUT_FORMATS, parseDelimiter } from '../load/input-format.ts'
@@ -85,6 +86,9 @@ its name and its first bytes; .gz and .zst are decompressed. Without FILE, or
 with -, standard input is read. A document replaces the one with the same key,
 so loading again is safe.
 
+Lines of "quarry scan --envelope" are loaded under the keys that they name,
+unless --key or --key-template is given.
+
 A CSV column is text, so that 01234 stays 01234, unless --types says number,
 boolean or json. An empty cell leaves its field out; "" is an empty text.
 
@@ -110,6 +114,8 @@ async function runLoad(
   { options, context }: { readonly options: LoadCommandOptions; readonly context: CliContext },
 ): Promise<void> {
   const asJson = options.json === true
+  const errorsPath = options.errors ?? `${table}.errors.ndjson`
+  await refuseOtherThanFile(errorsPath)
   const source = await openSource(file, options, context)
   const client = openClient(options)
   if (options.create === true) await createIfAbsent(client, table)
@@ -124,7 +130,7 @@ async function runLoad(
       batchSize: options.batchSize,
       concurrency: options.concurrency,
       isQuiet: asJson,
-      errorsPath: options.errors ?? `${table}.errors.ndjson`,
+      errorsPath,
     },
     context,
   )

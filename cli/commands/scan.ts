@@ -18,7 +18,7 @@ import type { ClientOptions } from './client-command.ts'
 import { parseFilter, splitList } from './option-values.ts'
 
 const LINE_FEED = 0x0a
-/** The beginning of the last line of an interrupted scan. Every other line begins with `{"key":`. */
+/** The beginning of the last line of an interrupted scan. Every other line begins with `{"key":` or `{"_key":`. */
 const ERROR_LINE = Buffer.from('{"error":')
 
 interface ScanOptions extends ClientOptions {
@@ -26,6 +26,7 @@ interface ScanOptions extends ClientOptions {
   readonly to?: string
   readonly prefix?: string
   readonly fields?: string
+  readonly envelope?: boolean
   readonly limit?: number
   readonly filter?: string
   readonly stale?: boolean
@@ -39,6 +40,7 @@ export function addScanCommand(program: Command, context: CliContext): void {
     .option('--to <key>', 'key to stop before (exclusive)')
     .option('--prefix <text>', 'only keys with this prefix')
     .option('--fields <list>', 'fields beside the key, comma separated: title,author.name')
+    .option('--envelope', 'whole documents beside their keys, for "quarry load": nothing is lost')
     .option('--limit <n>', 'at most this many', integerOption(1, Number.MAX_SAFE_INTEGER))
     .option('--filter <json>', `only documents that match, like '{"term":"MIT","field":"license"}'`)
     .option(...STALE_OPTION)
@@ -47,10 +49,13 @@ export function addScanCommand(program: Command, context: CliContext): void {
       `
 On a terminal, the documents are shown as a table. In a pipe or a file, or with
 --json, they are lines of JSON. Without --fields, the lines hold only the keys.
+A field "key" of a document gives way to its key. With --envelope, nothing does:
+each line is {"_key": ..., "_document": ...}, and "quarry load" understands it.
 ${examples(
   ['all keys', 'quarry scan books'],
   ['titles of a part of the table', 'quarry scan books --prefix book/ --fields title --limit 20'],
-  ['copy a table', "quarry scan books --fields '*' | quarry load copies - --key key --create"],
+  ['copy a table', 'quarry scan books --envelope | quarry load copies - --create'],
+  ['keep a table in a file', 'quarry scan books --envelope | gzip > books.ndjson.gz'],
 )}`,
     )
     .action(async (table: string, options: ScanOptions) => {
@@ -58,7 +63,8 @@ ${examples(
       const path = withConsistency(`${tablePath(table)}/lookup`, options)
       const pages = wholeLines(openClient(options).stream({ method: 'POST', path, body }))
       const { out } = context.terminal
-      if (options.json === true || !out.isTty) return copyPages(pages, out)
+      const asLines = options.json === true || options.envelope === true || !out.isTty
+      if (asLines) return copyPages(pages, out)
       return showPages(pages, new ScanView(fieldsOf(options), out), out)
     })
 }
@@ -70,6 +76,7 @@ export interface ScanBody {
   readonly inclusive_from?: true
   readonly exclusive_to?: true
   readonly fields?: readonly string[]
+  readonly envelope?: true
   readonly limit?: number
   readonly filter_query?: unknown
 }
@@ -82,6 +89,7 @@ export function buildScanRequest(options: Omit<ScanOptions, 'url' | 'json'>): Sc
     ...(from === undefined ? {} : { from, inclusive_from: true }),
     ...(to === undefined ? {} : { to, exclusive_to: true }),
     ...(fields === undefined ? {} : { fields }),
+    ...(options.envelope === true ? { envelope: true } : {}),
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     ...(options.filter === undefined ? {} : { filter_query: parseFilter(options.filter) }),
   }

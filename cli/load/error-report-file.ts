@@ -10,12 +10,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { constants, createWriteStream } from 'node:fs'
 import type { WriteStream } from 'node:fs'
-import { copyFile, rename, rm } from 'node:fs/promises'
+import { copyFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { finished } from 'node:stream/promises'
 import { EXIT } from '../../lib/process/exit-codes.ts'
 import { messageOf } from '../../lib/errors.ts'
-import { CliError } from '../process/exit.ts'
+import { CliError, usageError } from '../process/exit.ts'
 import { memberOf } from '../service/service-answers.ts'
 import { formatRejection } from './error-report.ts'
 import type { Rejection } from './error-report.ts'
@@ -99,6 +99,17 @@ export class ErrorReportFile {
     const message = `cannot write ${this.#path}: ${messageOf(cause)}; ${remedy}`
     return new CliError(EXIT.refused, 'FILE', message, { cause })
   }
+}
+
+/**
+ * Refuses a path of a device or a directory. A report replaces the file that has its path, and run by
+ * root a load would replace the device /dev/null, which all programs of the machine use.
+ */
+export async function refuseOtherThanFile(place: string): Promise<void> {
+  const stats = await stat(place).catch(() => undefined)
+  if (stats === undefined || stats.isFile()) return
+  const what = stats.isDirectory() ? 'a directory' : 'no regular file'
+  throw usageError(`--errors ${place} is ${what}: name a file, which may be absent`)
 }
 
 /** Copies the file to the first free name with a number; undefined if the file does not exist. */

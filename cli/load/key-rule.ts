@@ -6,6 +6,8 @@ import { usageError } from '../process/exit.ts'
 export interface KeyRule {
   /** Literal texts and field paths in turn; the paths have odd indexes. */
   readonly parts: readonly string[]
+  /** Whether an option names the key. Otherwise, a document in an envelope has the envelope's. */
+  readonly isGiven: boolean
 }
 
 /** The field of the key if no option names another. */
@@ -18,14 +20,17 @@ export type KeyResult =
 
 /** Parses `--key` and `--key-template`. Throws a usage error for both, or for a template without fields. */
 export function parseKeyRule(options: { key?: string; template?: string }): KeyRule {
-  if (options.template === undefined) return { parts: ['', options.key ?? DEFAULT_KEY_FIELD, ''] }
+  if (options.template === undefined) {
+    const parts = ['', options.key ?? DEFAULT_KEY_FIELD, '']
+    return { parts, isGiven: options.key !== undefined }
+  }
   if (options.key !== undefined) throw usageError('give --key or --key-template, not both')
   const parts = options.template.split(/\{([^{}]+)\}/)
   if (parts.length === 1 || parts.some((part, at) => at % 2 === 0 && /[{}]/.test(part))) {
     const remedy = "put fields in braces, like --key-template '{country}/{city}'"
     throw usageError(`--key-template: "${options.template}" has no field: ${remedy}`)
   }
-  return { parts }
+  return { parts, isGiven: true }
 }
 
 /** The paths of the key's fields. */
@@ -48,6 +53,11 @@ export function keyOf(rule: KeyRule, document: object, text: string): KeyResult 
     }
     key += value
   }
+  return keyOrProblem(key)
+}
+
+/** A key is at least one character long. */
+export function keyOrProblem(key: string): KeyResult {
   if (key.length > 0) return { kind: 'key', key }
   return { kind: 'problem', problem: 'the key is empty: every document needs one' }
 }

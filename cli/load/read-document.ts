@@ -3,9 +3,10 @@
 import { isUtf8 } from 'node:buffer'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { SourceItem } from './document-source.ts'
+import { parseEnvelope, type EnvelopedDocument } from './envelope.ts'
 import { parseReportLine } from './error-report.ts'
 import type { ReportedDocument } from './error-report.ts'
-import { keyOf } from './key-rule.ts'
+import { keyOf, keyOrProblem } from './key-rule.ts'
 import type { KeyResult, KeyRule } from './key-rule.ts'
 import type { RawDocument } from './raw-document.ts'
 
@@ -26,10 +27,21 @@ export function readRawDocument(
   return readJson(raw, text, (document) => {
     const { value, bytes } = document
     const reported = parseReportLine(value, bytes)
-    if (reported === undefined) return withKey(raw.line, document, keyOf(keyRule, value, text))
-    onReported()
-    return readReported(raw.line, reported, keyRule)
+    if (reported !== undefined) {
+      onReported()
+      return readReported(raw.line, reported, keyRule)
+    }
+    const enveloped = keyRule.isGiven ? undefined : parseEnvelope(value, bytes)
+    if (enveloped === undefined) return withKey(raw.line, document, keyOf(keyRule, value, text))
+    return readEnveloped(raw.line, enveloped)
   })
+}
+
+/** The document in an envelope. One that names members twice is not the document that was parsed. */
+function readEnveloped(line: number, { key, bytes }: EnvelopedDocument): SourceItem {
+  return readJson({ line, bytes }, bytes.toString('utf8'), (document) =>
+    withKey(line, document, keyOrProblem(key)),
+  )
 }
 
 /** The document in a line of an error report, with the key that it had. */

@@ -11,7 +11,7 @@ import { projectStored } from './query/stored-projection.ts'
 import { SPECIAL_KEYS_MAX, type SpecialFields } from './special/special-fields.ts'
 import { splitProjection } from './special/special-selection.ts'
 
-/** `key` names the document in a line; a member of that name in the document gives way to it. */
+/** `key` names the document in a line; a member of that name in the document gives way to it, but not in an envelope. */
 const KEY_MEMBER = 'key'
 const KEY_PATH: FieldPath = { text: KEY_MEMBER, segments: [KEY_MEMBER] }
 const NO_FIELDS = '{}'
@@ -41,7 +41,7 @@ export interface ScanLinesOptions {
 /** Turns pages of rows that pass the tester into pages of NDJSON lines, at most `limit` of them. It empties the pages. */
 export async function* scanLines(
   pages: AsyncIterable<ScanRow[]>,
-  request: Pick<ScanRequest, 'projection' | 'limit'>,
+  request: Pick<ScanRequest, 'projection' | 'inEnvelope' | 'limit'>,
   { clock, tester, special: specialOf, memory }: ScanLinesOptions,
 ): AsyncGenerator<Buffer> {
   const wanted = wantedOf(request)
@@ -180,7 +180,7 @@ class LineMaker {
     if (lines.length === 0) return NO_LINES
     // Members of documents are long: they are asked for when their rows are gone.
     const members = await special?.read(lines.map(({ key }) => key))
-    return { text: textOf(lines, members), lines: lines.length }
+    return { text: textOf(lines, members, wanted), lines: lines.length }
   }
 }
 
@@ -189,49 +189,69 @@ interface Line {
   readonly key: Buffer
   readonly start: string
   readonly fields: Buffer | undefined
+  /** Whether the object that further members go into has members. */
+  readonly hasMembers: boolean
 }
 
 const lengthOf = ({ start, fields }: Line): number => start.length + (fields?.length ?? 0)
 
 /** `members` are JSON objects with further members of the lines. */
-function textOf(lines: readonly Line[], members: readonly string[] | undefined): Buffer {
+function textOf(
+  lines: readonly Line[],
+  members: readonly string[] | undefined,
+  { inEnvelope }: Pick<Wanted, 'inEnvelope'>,
+): Buffer {
+  const end = inEnvelope ? '}\n' : '\n'
   const parts: Buffer[] = []
   let text = ''
-  for (const [at, { start, fields }] of lines.entries()) {
+  for (const [at, { start, fields, hasMembers }] of lines.entries()) {
     text += start
     if (fields !== undefined) {
       parts.push(Buffer.from(text), fields)
       text = ''
     }
     const more = members?.[at] ?? NO_FIELDS
-    text += more === NO_FIELDS ? '}\n' : `,${more.slice(1)}\n`
+    text += more === NO_FIELDS ? `}${end}` : `${hasMembers ? ',' : ''}${more.slice(1)}${end}`
   }
   const last = Buffer.from(text)
   return parts.length === 0 ? last : Buffer.concat([...parts, last])
 }
 
-interface Wanted extends Pick<ScanRequest, 'projection'> {
+interface Wanted extends Pick<ScanRequest, 'projection' | 'inEnvelope'> {
   readonly special: Projection | undefined
 }
 
-function wantedOf({ projection }: Pick<ScanRequest, 'projection'>): Wanted {
-  const parts = projection && splitProjection(projection)
-  return {
-    special: parts?.special,
-    projection: parts === undefined ? undefined : withoutKey(parts.body),
-  }
+function wantedOf({
+  projection,
+  inEnvelope,
+}: Pick<ScanRequest, 'projection' | 'inEnvelope'>): Wanted {
+  if (projection === undefined) return { special: undefined, projection, inEnvelope }
+  const { special, body } = splitProjection(projection)
+  return { special, projection: inEnvelope ? body : withoutKey(body), inEnvelope }
 }
 
-function* lineOf({ key, record }: ScanRow, { projection }: Wanted): Sliced<Line> {
-  const start = `{"${KEY_MEMBER}":${JSON.stringify(key.toString())}`
-  if (projection === undefined) return { key, start, fields: undefined }
-  const fields = yield* projectStored(jsonOf(record), projection, versionOf(record))
+function* lineOf(row: ScanRow, { projection, inEnvelope }: Wanted): Sliced<Line> {
+  const { key, record } = row
+  const name = JSON.stringify(key.toString())
+  const start = inEnvelope ? `{"_key":${name},"_document":{` : `{"${KEY_MEMBER}":${name}`
+  if (projection === undefined && !inEnvelope) {
+    return { key, start, fields: undefined, hasMembers: true }
+  }
+  const json = jsonOf(record)
+  const fields =
+    projection === undefined ? json : yield* projectStored(json, projection, versionOf(record))
+  return withFields({ key, start, fields: undefined, hasMembers: !inEnvelope }, fields)
+}
+
+/** The line with the members of the JSON object `fields`. */
+function withFields(line: Line, fields: Buffer): Line {
+  const start = line.hasMembers ? `${line.start},` : line.start
   if (fields.length > LONG_BYTES_MIN) {
-    return { key, start: `${start},`, fields: fields.subarray(1, -1) }
+    return { ...line, start, fields: fields.subarray(1, -1), hasMembers: true }
   }
   const text = fields.toString()
-  const named = text === NO_FIELDS ? start : `${start},${text.slice(1, -1)}`
-  return { key, start: named, fields: undefined }
+  if (text === NO_FIELDS) return line
+  return { ...line, start: start + text.slice(1, -1), hasMembers: true }
 }
 
 function withoutKey({ included, excluded }: Projection): Projection {

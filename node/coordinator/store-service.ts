@@ -89,8 +89,10 @@ export interface ScanRequest {
   readonly inclusiveFrom: boolean
   /** Default false: `to` itself is part of the range. */
   readonly exclusiveTo: boolean
-  /** Undefined: lines hold the key alone. */
+  /** Undefined: lines hold the key alone, or the whole document in an envelope. */
   readonly projection: Projection | undefined
+  /** Whether documents stand beside their keys, so that no member of theirs gives way. */
+  readonly inEnvelope: boolean
   readonly filter: Query | undefined
   /** The most documents to yield; undefined: all. */
   readonly limit: number | undefined

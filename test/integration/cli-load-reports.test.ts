@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -123,6 +123,20 @@ describe('the reports of quarry load', () => {
     expect(run.stderr).to.match(
       /^error: cannot write .*ENOENT.*; choose another file .* --errors$/m,
     )
+  })
+
+  it('do not take the place of a device or a directory', async () => {
+    // A link, so that a load that did replace it would only lose the link.
+    await symlink('/dev/zero', report)
+    const device = await load('{"id":"bad 1"}')
+    const stays = (await lstat(report)).isSymbolicLink()
+    const directory = await load('{"id":"bad 1"}', '--errors', folder)
+
+    expect(device.exitCode).to.equal(2)
+    expect(device.stderr).to.contain('is no regular file: name a file')
+    expect(stays).to.equal(true)
+    expect(directory.stderr).to.contain('is a directory: name a file')
+    expect(service.seen).to.deep.equal([])
   })
 
   it('are not begun for a directory, which is refused', async () => {

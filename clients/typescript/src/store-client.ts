@@ -23,6 +23,7 @@ import type {
   QueryAnswer,
   QueryRequest,
   QueryResult,
+  ScanEnvelope,
   ScanLine,
   ScanRequest,
   ShardPage,
@@ -277,11 +278,22 @@ export class StoreClient {
    * The lines of a key range in key order, from one consistent snapshot. Leaving the loop ends the scan.
    * The loop throws if the answer is interrupted, so a scan that ends without an error is complete.
    */
+  scanTable(
+    table: string,
+    request?: ScanRequest & { readonly envelope?: false },
+    options?: ReadOptions,
+  ): AsyncGenerator<ScanLine>
+  /** With `envelope`, each line has the whole document beside its key, and no member gives way. */
+  scanTable(
+    table: string,
+    request: ScanRequest & { readonly envelope: true },
+    options?: ReadOptions,
+  ): AsyncGenerator<ScanEnvelope>
   async *scanTable(
     table: string,
     request: ScanRequest = {},
     { consistency, ...options }: ReadOptions = {},
-  ): AsyncGenerator<ScanLine> {
+  ): AsyncGenerator<ScanLine | ScanEnvelope> {
     const call: Call = {
       method: 'POST',
       path: `${tablePath(table)}/lookup${queryString({ consistency })}`,
@@ -290,7 +302,7 @@ export class StoreClient {
       repeatable: 'always',
       options,
     }
-    yield* this.#transport.lines(call, (line) => !('key' in line))
+    yield* this.#transport.lines(call, (line) => !('key' in line || '_key' in line))
   }
 
   /** Rejects with NotFoundError for a missing table, but resolves for a missing document. */

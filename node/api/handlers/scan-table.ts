@@ -20,6 +20,7 @@ interface ScanBody {
   readonly inclusive_from: boolean
   readonly exclusive_to: boolean
   readonly fields: readonly string[]
+  readonly envelope: boolean
   readonly limit: number
 }
 
@@ -43,6 +44,7 @@ function parseScan(request: OperationRequest): ScanRequest {
     inclusiveFrom: body.inclusive_from ?? false,
     exclusiveTo: body.exclusive_to ?? false,
     projection: body.fields === undefined ? undefined : parseProjection(body.fields),
+    inEnvelope: body.envelope ?? false,
     filter: parseFilter(request.body),
     limit: body.limit,
   }

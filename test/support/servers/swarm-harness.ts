@@ -279,6 +279,7 @@ export async function tableContent(
     inclusiveFrom: true,
     exclusiveTo: false,
     projection: parseProjection('*'),
+    inEnvelope: false,
     filter: undefined,
     limit: undefined,
   }

@@ -417,11 +417,14 @@ export interface paths {
          *     the walk takes and whatever is written meanwhile. The body may be left out: then you get every
          *     key of the table.
          *
+         *     A member `key` of a document gives way to its key. With `envelope: true` nothing does: each line is
+         *     `{"_key": ..., "_document": ...}`, with the document as it was stored, every digit of it.
+         *
          *     `from` itself is left out and `to` itself is included, unless `inclusive_from` or
          *     `exclusive_to` says otherwise. So the last key of one page is the `from` of the next.
          *
          *     If something fails after the first line was sent, the last line is an error body
-         *     (`{"error": "...", "code": "..."}`, without `key`) and the connection breaks off without its
+         *     (`{"error": "...", "code": "..."}`, without `key` or `_key`) and the connection breaks off without its
          *     proper end, so a cut stream cannot be mistaken for a complete one. A client that stops reading
          *     for a minute is disconnected. Versions that are overwritten or deleted
          *     meanwhile are kept for up to an hour; after that the walk ends with `HISTORY_GONE`. With
@@ -1015,8 +1018,16 @@ export interface components {
             readonly inclusive_from?: boolean;
             /** @default false */
             readonly exclusive_to?: boolean;
-            /** @description Fields to put beside `key`, as in a lookup. Without it, lines hold the key alone. */
+            /**
+             * @description Fields to put beside `key`, as in a lookup. Without it, lines hold the key alone, and with `envelope` the
+             *     whole document.
+             */
             readonly fields?: readonly string[];
+            /**
+             * @description True: each line has the document beside its key, in `_document`, so that no member of it is lost.
+             * @default false
+             */
+            readonly envelope?: boolean;
             readonly filter_query?: components["schemas"]["DocumentFilter"];
             /** @description The most lines to return. */
             readonly limit?: number;
@@ -1880,6 +1891,14 @@ export interface components {
             readonly key: string;
         } & {
             readonly [key: string]: unknown;
+        };
+        /** @description A line of a scan with `envelope`. */
+        readonly ScanEnvelope: {
+            readonly _key: string;
+            /** @description The document as it was stored, or the parts of it that `fields` names. */
+            readonly _document: {
+                readonly [key: string]: unknown;
+            };
         };
         /**
          * @description What documents of the table look like. Without a schema any JSON object is welcome. A schema
@@ -2768,6 +2787,7 @@ export type QueryHit = components['schemas']['QueryHit'];
 export type AggregationResult = components['schemas']['AggregationResult'];
 export type AggregationBucket = components['schemas']['AggregationBucket'];
 export type ScanLine = components['schemas']['ScanLine'];
+export type ScanEnvelope = components['schemas']['ScanEnvelope'];
 export type TableSchema = components['schemas']['TableSchema'];
 export type Language = components['schemas']['Language'];
 export type SynonymRule = components['schemas']['SynonymRule'];
@@ -4006,7 +4026,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/x-ndjson": components["schemas"]["ScanLine"];
+                    readonly "application/x-ndjson": components["schemas"]["ScanLine"] | components["schemas"]["ScanEnvelope"];
                 };
             };
             readonly 400: components["responses"]["InvalidArgument"];

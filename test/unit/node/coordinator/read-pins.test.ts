@@ -48,6 +48,7 @@ describe('a scan whose reader is slower than history is kept for it', () => {
       inclusiveFrom: true,
       exclusiveTo: false,
       projection: undefined,
+      inEnvelope: false,
       filter: undefined,
       limit: undefined,
     }
