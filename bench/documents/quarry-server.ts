@@ -17,7 +17,10 @@ export interface QuarryServer extends AsyncDisposable {
 }
 
 /** Settings by their names in a configuration file. */
-export type ServerSettings = Readonly<Record<string, number>>
+export type ServerSettings = Readonly<Record<string, number | string>>
+
+/** An index may name the benchmark's inference server, which answers on this machine. */
+export const MODELS_HERE: ServerSettings = { providerHosts: '127.0.0.1' }
 
 interface CheckoutServer {
   readonly checkout: string

@@ -1,7 +1,7 @@
 // How busy a backfill keeps the inference server: documents per second, against the texts per second that the same
 // server embeds for a client that does nothing else.
 
-import { startQuarry } from '../documents/quarry-server.ts'
+import { MODELS_HERE, startQuarry } from '../documents/quarry-server.ts'
 import { EmbedClient, embedBody } from '../inference/embed-client.ts'
 import { BENCH_MODELS, mixedLengths, textOf } from '../inference/embedding-models.ts'
 import type { InferenceWorld } from '../inference/inference-server.ts'
@@ -24,7 +24,7 @@ export async function backfill(bench: Bench, world: InferenceWorld): Promise<Row
   const texts = (): readonly string[] =>
     mixedLengths(count, random).map((tokens) => textOf(tokens, random))
   await using inference = await world.start()
-  await using server = await startQuarry(bench, 'backfill')
+  await using server = await startQuarry(bench, 'backfill', MODELS_HERE)
   using client = new EmbedClient(inference.api, clock)
   await client.embed(embedBody(MODEL, ['load the model']))
   const [ours, peer]: [number[], number[]] = [[], []]

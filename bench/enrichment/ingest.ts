@@ -3,7 +3,7 @@
 
 import { buildArticleSource } from '../data/article-source.ts'
 import { buildSentenceSource } from '../data/sentence-source.ts'
-import { startQuarry } from '../documents/quarry-server.ts'
+import { MODELS_HERE, startQuarry } from '../documents/quarry-server.ts'
 import type { InferenceWorld } from '../inference/inference-server.ts'
 import type { RowResult } from '../report/finding.ts'
 import type { Bench } from '../suite.ts'
@@ -47,7 +47,7 @@ async function enrichedIngest(
   const { clock } = bench
   const count = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
   await using inference = await world.start()
-  await using server = await startQuarry(bench, what)
+  await using server = await startQuarry(bench, what, MODELS_HERE)
   const ours: number[] = []
   for (let run = 0; run < bench.runs; run += 1) {
     bench.progress(`${what}: run ${run + 1} of ${bench.runs}`)
