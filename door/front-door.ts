@@ -10,7 +10,7 @@ import type { Check, Unchecked } from './checks.ts'
 import type { Contract } from './contract.ts'
 import type { DocsPage } from './docs-page.ts'
 import { Exchange, OperationExchange, type ExchangeOptions } from './exchange.ts'
-import { parseJsonInSteps } from './json-parser.ts'
+import { parseJsonInSteps, VALUES_MAX } from './json-parser.ts'
 import type { OperationRow, OperationTable } from './operation.ts'
 import type { Reply } from './replies.ts'
 import { NO_OPERATION, type RequestMetrics } from './request-metrics.ts'
@@ -145,7 +145,7 @@ export function buildPerform<Context>(options: DoorOptions<Context>): Perform<Co
 async function parseBody(exchange: OperationExchange, clock: Clock): Promise<void> {
   const { body, memory, signal } = exchange
   if (body.length === 0) return
-  const measured = runInTurn(parsedBytesOf(body), { clock, signal })
+  const measured = runInTurn(parsedBytesOf(body, VALUES_MAX), { clock, signal })
   memory.add(measured instanceof Promise ? await measured : measured)
   exchange.json = await runInTurn(parseJsonInSteps(body), { clock, signal })
 }

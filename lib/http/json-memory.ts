@@ -12,15 +12,19 @@ const COMMA = 0x2c
 const LIST_START = 0x5b
 const OBJECT_START = 0x7b
 
-/** An upper bound, quickly: commas and brackets within strings count as well. */
-export function* parsedBytesOf(json: Buffer): Sliced<number> {
+/**
+ * An upper bound, quickly: commas and brackets within strings count as well. A parser that refuses text of more than
+ * `valuesMax` values makes no more of them.
+ */
+export function* parsedBytesOf(json: Buffer, valuesMax = Infinity): Sliced<number> {
   const meter = new StepMeter(STEP_BYTES)
   let values = 1
   for (let from = 0; from < json.length; from += STEP_BYTES) {
     values += valuesIn(json, from, Math.min(json.length, from + STEP_BYTES))
+    if (values >= valuesMax) break
     if (meter.spend(STEP_BYTES)) yield
   }
-  return json.length + values * VALUE_BYTES
+  return json.length + Math.min(values, valuesMax) * VALUE_BYTES
 }
 
 function valuesIn(json: Buffer, from: number, to: number): number {

@@ -31,10 +31,16 @@ const ROWS: Readonly<Record<string, Row>> = {
     sent:
       head('POST', `http://127.0.0.1:1${EMBED}`, {
         ...lengthOf(RIGHT),
+        Host: '127.0.0.1:1',
         Accept: 'application/json',
       }) + RIGHT,
     status: 200,
     code: undefined,
+  },
+  'a whole URL of another host': {
+    sent: head('POST', `http://127.0.0.1:1${EMBED}`, lengthOf(RIGHT)) + RIGHT,
+    status: 400,
+    code: 'INVALID_ARGUMENT',
   },
   'a fragment': { sent: head('GET', '/healthz#x', CLOSE), status: 200, code: undefined },
   'a URL that is none': {
