@@ -1521,7 +1521,8 @@ export interface components {
             readonly fields?: readonly string[];
             /**
              * @description Adds `_highlight` to hits: of every field, up to three fragments of about 150 characters
-             *     with the words that were found between `pre` and `post`. The text is not escaped. Words
+             *     with the words that were found between `pre` and `post`. Words of a phrase are marked
+             *     where the phrase is, as far apart as its slop allows. The text is not escaped. Words
              *     are looked for in the first 100000 characters and 10000 texts of a document's fields; tags
              *     and entities of HTML stay whole. A search for vectors alone finds no words to mark.
              */

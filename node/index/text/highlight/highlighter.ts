@@ -13,6 +13,7 @@ import type { TableSchema } from '../../../schema/table-schema.ts'
 import type { Analyzer, OffsetToken } from '../analysis/analyzer.ts'
 import { Poll } from '../poll.ts'
 import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX } from '../mapping/field-names.ts'
+import { VALUE_POSITION_GAP } from '../mapping/document-fields.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import type { TableAnalysis } from '../mapping/table-analysis.ts'
@@ -20,6 +21,7 @@ import type { TableField } from '../../../schema/table-field.ts'
 import type { Highlights, TextHighlightRequest } from '../search/text-search.ts'
 import { sketchOf } from './document-sketch.ts'
 import { cutFragments, type MarkedText, type Span } from './highlight-fragments.ts'
+import { PhraseMarker } from './wanted-phrases.ts'
 import { wantedTerms, type WantedInField, type WantedTerms } from './wanted-terms.ts'
 
 /** How many characters of one document are searched for matches. */
@@ -85,10 +87,7 @@ class Highlighter {
     const budget = { charactersLeft: HIGHLIGHT_LENGTH_MAX, textsLeft: HIGHLIGHT_TEXTS_MAX }
     const marked: [string, readonly string[]][] = []
     for (const field of fields) {
-      const texts: MarkedText[] = []
-      for (const text of beginningsOf(document, field, budget)) {
-        texts.push({ text, spans: yield* this.#spansOf(text, field, wanted) })
-      }
+      const texts = yield* this.#marked(beginningsOf(document, field, budget), field, wanted)
       const fragments = yield* cutFragments(texts, {
         ...this.#request,
         isHtml: this.#isHtml(field),
@@ -126,30 +125,45 @@ class Highlighter {
     return this.#mapping.isInAll(field) ? [...own, ALL_FIELD] : own
   }
 
-  *#spansOf(text: string, field: string, wanted: WantedTerms): Sliced<readonly Span[]> {
-    const spans: Span[] = []
+  *#marked(
+    values: readonly string[],
+    field: string,
+    wanted: WantedTerms,
+  ): Sliced<readonly MarkedText[]> {
+    const texts = values.map((text): OpenText => ({ text, spans: [] }))
     for (const name of this.#indexFieldsOf(field)) {
       const inField = wanted.get(name)
       const analyzer = inField === undefined ? undefined : this.#analyzerOf(name, field)
       if (inField === undefined || analyzer === undefined) continue
-      yield* this.#addSpans(spans, { text, analyzer, inField })
+      yield* this.#addSpans(texts, { analyzer, inField })
     }
-    return spans.toSorted((a, b) => a.start - b.start || a.end - b.end)
+    return texts.map(({ text, spans }) => {
+      return { text, spans: spans.toSorted((a, b) => a.start - b.start || a.end - b.end) }
+    })
   }
 
+  /** Words of phrases are marked when all texts are read: a wide phrase spans several values. */
   *#addSpans(
-    spans: Span[],
-    from: { readonly text: string; readonly analyzer: Analyzer; readonly inField: WantedInField },
+    texts: readonly OpenText[],
+    { analyzer, inField }: { readonly analyzer: Analyzer; readonly inField: WantedInField },
   ): Sliced<void> {
-    const tokens: OffsetToken[] = []
-    yield* from.analyzer.analyzeInSteps(from.text, (term, position, start, end) => {
-      tokens.push({ term, position, start, end })
-    })
-    for (const { term, start, end } of tokens) {
-      const isWanted = from.inField.knows(term) ?? (yield* from.inField.test(term, this.#poll))
-      if (isWanted) spans.push({ term, start, end })
-      if (this.#poll.spend(TOKEN_COST)) yield this.#poll.renewed()
+    const phrases = new PhraseMarker(inField.phrases, this.#poll)
+    let shift = 0
+    for (const { text, spans } of texts) {
+      const tokens: OffsetToken[] = []
+      yield* analyzer.analyzeInSteps(text, (term, position, start, end) => {
+        tokens.push({ term, position, start, end })
+      })
+      for (const { term, position, start, end } of tokens) {
+        const word = new MarkableWord({ term, start, end }, spans)
+        if (inField.knows(term) ?? (yield* inField.test(term, this.#poll))) word.mark()
+        yield* phrases.take(term, shift + position, word)
+        if (this.#poll.spend(TOKEN_COST)) yield this.#poll.renewed()
+      }
+      const last = tokens.at(-1)
+      if (last !== undefined) shift += last.position + VALUE_POSITION_GAP
     }
+    yield* phrases.markAll()
   }
 
   #isHtml(field: string): boolean {
@@ -163,6 +177,28 @@ class Highlighter {
     if (own === undefined || own.kind === 'unindexed') return undefined
     const name = own.kind === 'text' ? (own.analyzer ?? 'standard') : 'keyword'
     return this.#mapping.analysis.ofDocuments(name)
+  }
+}
+
+interface OpenText {
+  readonly text: string
+  readonly spans: Span[]
+}
+
+/** A word of a text, which gets one mark at most. */
+class MarkableWord {
+  readonly #span: Span
+  readonly #spans: Span[]
+  #isMarked = false
+
+  constructor(span: Span, spans: Span[]) {
+    this.#span = span
+    this.#spans = spans
+  }
+
+  mark(): void {
+    if (!this.#isMarked) this.#spans.push(this.#span)
+    this.#isMarked = true
   }
 }
 

@@ -3,21 +3,21 @@
 import { isServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Query } from '../../../query/query-tree.ts'
-import { compareTexts } from '../encoding/compare-texts.ts'
 import type { EngineQuery, TermMatcher } from '../engine-query.ts'
 import type { Poll } from '../poll.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { resolveQuery } from '../mapping/resolve-query.ts'
+import { testTerm } from './test-term.ts'
+import { WantedPhrases } from './wanted-phrases.ts'
 
 /** The limit of cached terms in a field. Beyond it the cache is emptied. */
 const REMEMBERED_MAX = 50_000
-/** The cost of a cheap test, in postings read. */
-const TEST_COST = 16
 
 export type WantedTerms = ReadonlyMap<string, WantedInField>
 
-/** The terms to highlight in one field. Each distinct term is tested once. */
+/** The terms and phrases to highlight in one field. Each distinct term is tested once. */
 export class WantedInField {
+  readonly phrases = new WantedPhrases()
   readonly #exact = new Set<string>()
   readonly #matchers: TermMatcher[] = []
   #known = new Map<string, boolean>()
@@ -39,24 +39,13 @@ export class WantedInField {
   *test(term: string, poll: Poll): Sliced<boolean> {
     let isWanted = false
     for (const matcher of this.#matchers) {
-      isWanted = yield* matches(matcher, term, poll)
+      isWanted = yield* testTerm(matcher, term, poll)
       if (isWanted) break
     }
     if (this.#known.size >= REMEMBERED_MAX) this.#known = new Map()
     this.#known.set(term, isWanted)
     return isWanted
   }
-}
-
-function* matches(matcher: TermMatcher, term: string, poll: Poll): Sliced<boolean> {
-  const { prefix, upTo } = matcher
-  const isNear = term.startsWith(prefix) && (upTo === undefined || compareTexts(term, upTo) <= 0)
-  const before = matcher.spent?.() ?? 0
-  const test = isNear ? matcher.matchesSliced?.(term) : undefined
-  const found = test === undefined ? isNear && matcher.matches(term) : yield* test
-  const spent = (matcher.spent?.() ?? 0) - before
-  if (poll.spend(TEST_COST + spent)) yield poll.renewed()
-  return found
 }
 
 export function* wantedTerms(query: Query, mapping: FieldMapping): Sliced<WantedTerms> {
@@ -95,12 +84,7 @@ function* resolvedOrNothing(query: Query, mapping: FieldMapping): Sliced<EngineQ
 function addTerms(query: EngineQuery, inField: (field: string) => WantedInField): void {
   if (query.kind === 'term') inField(query.field).addTerm(query.term)
   if (query.kind === 'expand') inField(query.field).addMatcher(query.matcher)
-  if (query.kind === 'phrase') {
-    for (const { terms, more } of query.positions) {
-      for (const term of terms) inField(query.field).addTerm(term)
-      if (more !== undefined) inField(query.field).addMatcher(more.matcher)
-    }
-  }
+  if (query.kind === 'phrase') inField(query.field).phrases.add(query)
   // A match of several words, or fields of which one is enough.
   const parts = query.kind === 'boolean' ? [...query.must, ...query.should] : []
   for (const part of query.kind === 'best' ? query.parts : parts) addTerms(part, inField)

@@ -8,7 +8,7 @@ import type { GeoPoint } from '../../../geo/geo-point.ts'
 const FIELDS_PER_DOCUMENT_MAX = 10_000
 const VALUES_PER_DOCUMENT_MAX = 100_000
 /** The gap between two values of one field, so that no phrase matches across them. */
-const VALUE_POSITION_GAP = 100
+export const VALUE_POSITION_GAP = 100
 const CHUNK_LENGTH = 16_384
 
 interface TextField {

@@ -80,29 +80,43 @@ function reaches(list: ShiftedPositions, value: number): boolean {
   return at < length && values[at] === wanted
 }
 
+/**
+ * Counts the occurrences with slop. It yields when the poll is due, and the caller renews the poll.
+ * `occurred` is told the entry of each list for every occurrence that counts.
+ */
 export function* sloppyFrequency(
   lists: readonly ShiftedPositions[],
   slop: number,
   poll: Poll,
+  occurred?: (entries: readonly number[]) => void,
 ): Sliced<number> {
   const places = lists.map(() => 0)
   const valueOf = (l: number): number => {
     const list = lists[l]
     return list === undefined ? 0 : (list.found.values[places[l] ?? 0] ?? 0) - list.offset
   }
+  const lengthOf = (l: number): number => lists[l]?.found.length ?? 0
   let greatest = lists.reduce((most, _, l) => Math.max(most, valueOf(l)), -Infinity)
   let frequency = 0
   for (;;) {
     const least = leastList(lists.length, valueOf)
     const next = secondLeast(lists.length, least, valueOf)
     let width = Infinity
-    const end = lists[least]?.found.length ?? 0
+    let narrowest = 0
+    const end = lengthOf(least)
     for (let at = places[least] ?? 0; at < end && valueOf(least) <= next; at += 1) {
-      if (!sharesToken(lists, valueOf)) width = Math.min(width, greatest - valueOf(least))
+      const here = greatest - valueOf(least)
+      if (here < width && !sharesToken(lists, valueOf)) {
+        width = here
+        narrowest = at
+      }
       places[least] = at + 1
       if (poll.spend(lists.length * COST_PER_LIST)) yield
     }
-    if (width <= slop) frequency += 1 / (1 + width)
+    if (width <= slop) {
+      frequency += 1 / (1 + width)
+      occurred?.(places.with(least, narrowest))
+    }
     if ((places[least] ?? 0) >= end) return frequency
     greatest = Math.max(greatest, valueOf(least))
   }
