@@ -25,6 +25,8 @@ export interface DoorOptions<Context> extends ExchangeOptions {
   /** Words the refusals of both ways. */
   readonly check: Check
   readonly docs: DocsPage
+  /** By path, why it is not served, for paths of other servers' APIs that people ask for. Absent: none. */
+  readonly absent?: ReadonlyMap<string, string>
   bodyBytesMaxOf(this: void, operationId: string): number
   /**
    * Called before a body is read, for operations that have one. Resolves to what is called when the
@@ -100,7 +102,7 @@ class FrontDoor<Context> {
   }
 
   async #answerUnrouted(route: Unrouted, { method, path }: Request): Promise<Reply> {
-    const { docs, errors } = this.#options
+    const { docs, errors, absent } = this.#options
     const asset = method === 'GET' ? await docs.asset(path) : undefined
     if (asset !== undefined) return asset
     const shown = `${method} ${path.slice(0, SHOWN_PATH_LENGTH_MAX)}`
@@ -110,7 +112,8 @@ class FrontDoor<Context> {
       return errors.of(path, { error, code: 'METHOD_NOT_ALLOWED' }, ['Allow', allow])
     }
     const { nearest } = route
-    const advice = nearest === undefined ? `see ${docs.route}` : `did you mean ${nearest}?`
+    const guess = nearest === undefined ? `see ${docs.route}` : `did you mean ${nearest}?`
+    const advice = absent?.get(path.replace(/\/+$/, '')) ?? guess
     return errors.of(path, { error: `no such route ${shown}; ${advice}`, code: 'NOT_FOUND' })
   }
 }

@@ -1,8 +1,9 @@
-// A chat as Ollama's clients hold it: requests translated to ours, answers to one object or to lines of
-// JSON, the last of which says how it ended and what was counted.
+// A chat, or a prompt, as Ollama's clients send it: requests translated to ours, answers to one object or to lines
+// of JSON, the last of which says how it ended and what was counted.
 
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { Generation } from '../pipelines/generate/generate-service.ts'
 import type { GenerationEnd } from '../pipelines/generate/generate-service.ts'
@@ -23,6 +24,13 @@ interface OllamaBody {
   readonly tools: ChatBody['tools']
   readonly stream: boolean
   readonly keep_alive: string | number
+  readonly options: OllamaOptions
+}
+
+/** The schema PromptedRequest of the contract, with a prompt. */
+export interface PromptBody extends ChatBody {
+  readonly prompt: string
+  readonly system: string
   readonly options: OllamaOptions
 }
 
@@ -48,16 +56,48 @@ interface OllamaOptions {
 
 const NS_PER_MS = 1_000_000
 
-export async function answerOllamaChat(
-  request: OperationRequest,
-  { service, clock, random }: Pick<ApiContext, 'service' | 'clock' | 'random'>,
-): Promise<Reply> {
+type Parts = Pick<ApiContext, 'service' | 'clock' | 'random'>
+
+export function answerOllamaChat(request: OperationRequest, parts: Parts): Promise<Reply> {
   const body = validatedBody<OllamaBody>(request)
-  const { signal } = request
-  const chat = parseChat(chatBody(body), { nowMs: clock.nowMs(), random })
+  return answerAsked(request, parts, { body, chat: chatBody(body), told: asMessage })
+}
+
+/** Members that only messages can have. */
+const OF_MESSAGES = ['messages', 'tools', 'tool_choice', 'logprobs', 'stream_options'] as const
+
+/** A prompt is a chat of one message, or of two. Refused with INVALID_ARGUMENT: members that only messages can have. */
+export function answerPrompt(request: OperationRequest, parts: Parts): Promise<Reply> {
+  const body = validatedBody<PromptBody>(request)
+  const { prompt = '', system = '', options } = body
+  const other = OF_MESSAGES.find((name) => body[name] !== undefined && body[name] !== null)
+  if (other !== undefined) {
+    const message = `${other} cannot stand beside prompt; send the prompt as one of messages`
+    throw new ServiceError('INVALID_ARGUMENT', message)
+  }
+  const messages = [
+    ...(system === '' ? [] : [{ role: 'system', content: system }]),
+    { role: 'user', content: prompt },
+  ]
+  const chat = { ...body, ...chatBody({ messages, ...(options && { options }) }) }
+  return answerAsked(request, parts, { body, chat, told: asResponse })
+}
+
+interface Asked {
+  readonly body: Partial<Pick<ChatBody, 'model' | 'stream' | 'keep_alive'>>
+  readonly chat: Partial<ChatBody>
+  readonly told: Told
+}
+
+async function answerAsked(
+  { signal }: OperationRequest,
+  { service, clock, random }: Parts,
+  { body, chat, told }: Asked,
+): Promise<Reply> {
   const keepAliveMs = parseKeepAlive(body.keep_alive)
-  const generation = service.generate.generate(body.model ?? '', chat, { keepAliveMs, signal })
-  const answer = { generation, clock, startMs: clock.monotonicMs() }
+  const asked = parseChat(chat, { nowMs: clock.nowMs(), random })
+  const generation = service.generate.generate(body.model ?? '', asked, { keepAliveMs, signal })
+  const answer = { generation, clock, startMs: clock.monotonicMs(), told }
   if (body.stream === false) return jsonPiecesReply(await wholeAnswer(answer))
   return eventsReply('lines', lines(answer))
 }
@@ -83,10 +123,21 @@ function messageBody({ role, content = '', tool_calls: calls }: OllamaMessage) {
   return { role, content, tool_calls: sent }
 }
 
+/** The members of an answer that tell its text and its calls of tools. */
+type Told = (text: string, calls: readonly object[]) => object
+
+const asMessage: Told = (content, calls) => ({
+  message: { role: 'assistant', content, ...(calls.length > 0 ? { tool_calls: calls } : {}) },
+})
+
+/** Nobody asked for tools in a prompt. */
+const asResponse: Told = (response) => ({ response })
+
 interface Answer {
   readonly generation: Generation
   readonly clock: Clock
   readonly startMs: number
+  readonly told: Told
 }
 
 async function wholeAnswer(answer: Answer): Promise<object> {
@@ -98,24 +149,19 @@ async function wholeAnswer(answer: Answer): Promise<object> {
     else if (event.kind === 'tool-call') calls.push(toolCall(event.call))
     else if (event.kind === 'end') end = event
   }
-  const message = {
-    role: 'assistant',
-    content: texts.join(''),
-    ...(calls.length > 0 ? { tool_calls: calls } : {}),
-  }
-  return { ...endBody(answer, must(end, 'the end of a generation')), message }
+  const ended = endBody(answer, must(end, 'the end of a generation'))
+  return { ...ended, ...answer.told(texts.join(''), calls) }
 }
 
 async function* lines(answer: Answer): AsyncGenerator<string> {
-  const line = (message: object): string =>
-    JSON.stringify({ ...head(answer), message, done: false })
+  const { told } = answer
+  const line = (text: string, calls: readonly object[]): string =>
+    JSON.stringify({ ...head(answer), ...told(text, calls), done: false })
   for await (const event of answer.generation.events) {
-    if (event.kind === 'text') yield line({ role: 'assistant', content: event.text })
-    else if (event.kind === 'tool-call') {
-      yield line({ role: 'assistant', content: '', tool_calls: [toolCall(event.call)] })
-    } else if (event.kind === 'end') {
-      const message = { role: 'assistant', content: '' }
-      yield JSON.stringify({ ...endBody(answer, event), message })
+    if (event.kind === 'text') yield line(event.text, [])
+    else if (event.kind === 'tool-call') yield line('', [toolCall(event.call)])
+    else if (event.kind === 'end') {
+      yield JSON.stringify({ ...endBody(answer, event), ...told('', []) })
     }
   }
 }

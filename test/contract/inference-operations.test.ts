@@ -42,6 +42,12 @@ const REQUESTS: Readonly<Record<string, object | undefined>> = {
   createChatCompletion: CHAT,
 }
 
+/** By operationId, the answer of the contract that has a name. */
+const SHARED_ANSWERS: Readonly<Record<string, string>> = {
+  generate: 'Generated',
+  createChatCompletion: 'Completion',
+}
+
 describe('the operations of the inference API', () => {
   const contract = loadContract('inference.v1')
   const ajv = new Ajv2020.default({ strict: false })
@@ -77,14 +83,23 @@ describe('the operations of the inference API', () => {
 
       expect(answer.status, answer.bytes.toString()).to.equal(200)
       if (operationId === 'getContract' || operationId === 'getDocs') return
-      const shared = /^(?:generate|createChatCompletion)$/.test(operationId)
+      const shared = SHARED_ANSWERS[operationId]
       const place = `paths/${template.replaceAll('/', '~1')}/${method.toLowerCase()}/responses/200`
-      const response = shared ? 'components/responses/Completion' : place
+      const response = shared === undefined ? place : `components/responses/${shared}`
       const schema = encodeURI(`${response}/content/application~1json/schema`)
       const validate = ajv.compile({ $ref: `contract#/${schema}` })
       expect(validate(answer.json), JSON.stringify(validate.errors)).to.equal(true)
     })
   }
+
+  it('answer a prompt as the contract says', async () => {
+    const prompted = { model: 'chat', prompt: 'hello', stream: false, options: { num_predict: 3 } }
+    const answer = await server.post('/api/generate', prompted)
+    const validate = ajv.compile({ $ref: 'contract#/components/schemas/PromptedAnswer' })
+
+    expect(answer.status).to.equal(200)
+    expect(validate(answer.json), JSON.stringify(validate.errors)).to.equal(true)
+  })
 
   it('publish a page that loads nothing from other servers', async () => {
     const page = await server.get('/api/docs')

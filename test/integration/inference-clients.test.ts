@@ -68,6 +68,62 @@ describe('the official clients', () => {
     ).to.include('format')
   })
 
+  it('ollama generates from a prompt, at once and in a stream, as a chat of the same words', async () => {
+    const asked = { model: 'tiny-chat', options: { num_predict: 3, temperature: 0 } }
+    const messages = [
+      { role: 'system', content: 'foo' },
+      { role: 'user', content: 'hello' },
+    ]
+    const prompted = { ...asked, system: 'foo', prompt: 'hello' }
+    const chat = await ollama.chat({ ...asked, messages })
+    const whole = await ollama.generate({ ...prompted, suffix: '', template: '', raw: false })
+    const parts = await Array.fromAsync(await ollama.generate({ ...prompted, stream: true }))
+
+    expect(whole.response).to.equal(chat.message.content).and.not.equal('')
+    expect(whole).to.include({ done: true, done_reason: 'length', eval_count: 3 })
+    expect(whole.prompt_eval_count).to.equal(chat.prompt_eval_count)
+    expect(parts.map(({ response }) => response).join('')).to.equal(whole.response)
+    expect(parts.at(-1)).to.include({ done: true, response: '', done_reason: 'length' })
+  })
+
+  it('ollama streams a prompt unless told otherwise, and is told what a prompt cannot have', async () => {
+    const prompted = { model: 'tiny-chat', prompt: 'hello', options: { num_predict: 2 } }
+    const plain = await server.post('/api/generate', prompted)
+    expect(plain.headers.get('content-type')).to.equal('application/x-ndjson')
+    const refusals = {
+      messages: { ...prompted, messages: [{ role: 'user', content: 'a' }] },
+      tools: { ...prompted, tools: [] },
+      logprobs: { ...prompted, logprobs: true },
+      images: { ...prompted, images: ['aGk='] },
+      format: { ...prompted, format: 'json' },
+      raw: { ...prompted, raw: true },
+      'options.temperature': { ...prompted, options: { temperature: 9 } },
+      prompt: { ...prompted, prompt: 5 },
+      'messages is required, or a prompt': { model: 'tiny-chat' },
+    }
+    for (const [words, body] of Object.entries(refusals)) {
+      const { status, json } = await server.post('/api/generate', body)
+      expect([status, json.error.startsWith(words)], json.error).to.deep.equal([400, true])
+    }
+    expect(await failureOf(ollama.generate({ model: 'none', prompt: 'a' }))).to.include('not found')
+  })
+
+  it('ollama is told how models come and go where it asks to pull, push, make, copy or delete one', async () => {
+    const asked = {
+      pull: () => ollama.pull({ model: 'llama3' }),
+      push: () => ollama.push({ model: 'llama3' }),
+      create: () => ollama.create({ model: 'a', from: 'b' }),
+      copy: () => ollama.copy({ source: 'a', destination: 'b' }),
+      delete: () => ollama.delete({ model: 'a' }),
+    }
+    for (const [name, ask] of Object.entries(asked)) {
+      const failure = await failureOf(ask())
+      expect(failure, name).to.include('quarry models pull').and.not.include('did you mean')
+    }
+    const prompt = openai.completions.create({ model: 'tiny-chat', prompt: 'a' })
+    expect(await failureOf(prompt)).to.include('/v1/chat/completions')
+  })
+
   it('ollama lists, shows and embeds one prompt', async () => {
     const { embedding } = await ollama.embeddings({ model: 'tiny', prompt: 'hello worlds' })
     const names = (await ollama.list()).models.map(({ name }) => name)

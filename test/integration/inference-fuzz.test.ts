@@ -84,6 +84,7 @@ describe('any request to the inference API', function () {
     const type = answer.headers.get('content-type') ?? ''
     if (answer.status !== 200) checkError(request, answer)
     else if (type.startsWith('text/event-stream')) checkEvents(answer.bytes.toString())
+    else if (type === 'application/x-ndjson') checkLines(answer.bytes.toString())
     else if (type === 'application/octet-stream') checkVectors(answer.bytes)
     else checkSchema(request.operationId, answer.json)
   }
@@ -97,14 +98,21 @@ describe('any request to the inference API', function () {
   function compile(operationId: string): ValidateFunction {
     const found = contract.operations.find((each) => each.operationId === operationId)
     const template = found?.template.replaceAll('/', '~1') ?? ''
-    const shared = /^(?:generate|createChatCompletion)$/.test(operationId)
-    const response = shared
-      ? 'components/responses/Completion'
-      : `paths/${template}/post/responses/200`
+    const shared = SHARED_ANSWERS[operationId]
+    const response =
+      shared === undefined
+        ? `paths/${template}/post/responses/200`
+        : `components/responses/${shared}`
     const schema = encodeURI(`${response}/content/application~1json/schema`)
     return ajv.compile({ $ref: `contract#/${schema}` })
   }
 })
+
+/** By operationId, the answer of the contract that has a name. */
+const SHARED_ANSWERS: Readonly<Record<string, string>> = {
+  generate: 'Generated',
+  createChatCompletion: 'Completion',
+}
 
 /** A field's own name, or those of fields within or beside it that are wrong now. */
 const NAMES_IN_MESSAGES: Readonly<Record<string, string>> = {
@@ -123,6 +131,13 @@ function checkError({ route, field }: FuzzedRequest, { status, json }: Inference
   expect(message).to.not.match(LEAK)
   if (field === undefined || code !== 'INVALID_ARGUMENT') return
   expect(message, 'names the field').to.match(new RegExp(NAMES_IN_MESSAGES[field] ?? field))
+}
+
+/** The last one says that it is the last. */
+function checkLines(text: string): void {
+  const lines = text.trimEnd().split('\n')
+  const done = lines.map((line) => line !== '' && JSON.parse(line).done)
+  expect(done.indexOf(true)).to.equal(lines.length - 1)
 }
 
 function checkEvents(text: string): void {

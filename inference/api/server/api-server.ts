@@ -49,6 +49,7 @@ export function startApiServer(options: ApiServerOptions): Promise<RunningServer
     operations: OPERATIONS,
     context: { service, contract, docs, clock, random },
     docs,
+    absent: ABSENT,
     metrics: metrics.requests,
     loop: undefined,
     bodyBytesMaxOf: () => bodyBytesMax,
@@ -60,6 +61,23 @@ export function startApiServer(options: ApiServerOptions): Promise<RunningServer
   }
   return startDoor(api, options, options)
 }
+
+const MODELS_ARE_FOLDERS =
+  'models are folders that are found at the start: get one with "quarry models pull OWNER/NAME", see them with ' +
+  '"quarry models list", drop one with "quarry models rm", and start the server again'
+
+const ONE_CHAT =
+  'this server completes chats: POST /v1/chat/completions, or /api/generate with a prompt'
+
+/** What clients of Ollama and of OpenAI ask for, and this server does not have. */
+const ABSENT: ReadonlyMap<string, string> = new Map([
+  ...['pull', 'push', 'create', 'copy', 'delete'].map((name): [string, string] => [
+    `/api/${name}`,
+    MODELS_ARE_FOLDERS,
+  ]),
+  ['/v1/completions', ONE_CHAT],
+  ['/v1/responses', ONE_CHAT],
+])
 
 const OF_INPUT = /^input(?:[.[]|$)/
 

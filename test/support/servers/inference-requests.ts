@@ -104,6 +104,17 @@ const TARGETS: readonly Target[] = [
     route: '/api/rewrite',
     body: { model: 'sums', inputs: ['hello world', 'foo'] },
   },
+  {
+    operationId: 'generate',
+    route: '/api/generate',
+    body: {
+      model: 'chat',
+      prompt: 'hello',
+      system: 'foo',
+      stream: false,
+      options: { num_predict: 2, stop: ['bar'] },
+    },
+  },
   { operationId: 'generate', route: '/api/generate', body: CHAT },
   {
     operationId: 'generate',
