@@ -26,13 +26,17 @@ export interface SkippedModel {
 export class ModelCatalog {
   readonly skipped: readonly SkippedModel[]
   readonly #specs: ReadonlyMap<ModelKind, readonly ModelSpec[]>
+  readonly #fileless: NonNullable<BuiltInModels['names']>
 
+  /** `fileless` are the names of models without files, which have no specs. */
   constructor(
     specs: ReadonlyMap<ModelKind, readonly ModelSpec[]>,
     skipped: readonly SkippedModel[],
+    fileless: BuiltInModels['names'] = {},
   ) {
     this.#specs = specs
     this.skipped = skipped
+    this.#fileless = fileless
   }
 
   /** The models of a kind, in the order of their names. */
@@ -40,9 +44,17 @@ export class ModelCatalog {
     return this.#specs.get(kind) ?? []
   }
 
-  /** The names of all models, whatever their kind, in their order. */
-  names(): readonly string[] {
-    return [...this.#specs.values()].flatMap((specs) => specs.map(({ name }) => name)).toSorted()
+  /** The names of all models of a kind, also of those without files, in their order. */
+  namesOf(kind: ModelKind): readonly string[] {
+    const fileless = this.#fileless[kind] ?? []
+    return [...fileless, ...this.ofKind(kind).map(({ name }) => name)].toSorted()
+  }
+
+  /** What the model of a name is; undefined if there is none. */
+  kindOf(name: string): ModelKind | undefined {
+    return MODEL_KINDS.find((kind) => {
+      return this.#fileless[kind]?.has(name) === true || this.find(kind, name) !== undefined
+    })
   }
 
   /** Finds a model by its listed name, by a name with `:` before the variant, or without a variant. */
@@ -119,7 +131,7 @@ export async function scanModels(
       found.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     )
   }
-  return new ModelCatalog(specs, skipped)
+  return new ModelCatalog(specs, skipped, builtIn.names)
 }
 
 interface KindScan {

@@ -44,7 +44,25 @@ export interface RequestOptions {
 
 const PULL = 'get one with "quarry models pull", and start the server again'
 
-/** The model of a name. Throws NOT_FOUND for an unknown name: a retry would not help. */
+const NAMES_SHOWN_MAX = 20
+
+/** Some names of a list, and how many more it has. */
+export function shownNames(names: readonly string[]): string {
+  const more = names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} more` : ''
+  return `${names.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}`
+}
+
+/** With the article of each kind. */
+const ONE_OF: Readonly<Record<ModelKind, string>> = {
+  embedder: 'an embedder',
+  chunker: 'a chunker',
+  reranker: 'a reranker',
+  generator: 'a generator',
+  recognizer: 'a recognizer',
+  rewriter: 'a rewriter',
+}
+
+/** The model of a name. Throws NOT_FOUND for an unknown name, and for that of another kind: a retry would not help. */
 export function requireModel<Kind extends ModelKind>(
   catalog: ModelCatalog,
   kind: Kind,
@@ -52,11 +70,22 @@ export function requireModel<Kind extends ModelKind>(
 ): SpecOf<Kind> {
   const spec = catalog.find(kind, name)
   if (spec !== undefined) return spec
-  if (catalog.ofKind(kind).length === 0) {
-    const folder = `MODELS_DIR/${FOLDER_BY_KIND[kind]}`
-    throw modelNotFound(name, `there are none; ${PULL}, or add its folder to ${folder}`)
+  throw notOfKind(catalog, kind, name)
+}
+
+/** The error for a name that no model of a kind has: what the model is instead, and which models there are. */
+export function notOfKind(catalog: ModelCatalog, kind: ModelKind, name: string): ServiceError {
+  const names = catalog.namesOf(kind)
+  const other = catalog.kindOf(name)
+  const folder = `MODELS_DIR/${FOLDER_BY_KIND[kind]}`
+  const there =
+    names.length === 0
+      ? `there is no ${kind} here; ${PULL}, or add its folder to ${folder}`
+      : `the ${FOLDER_BY_KIND[kind]} here are ${shownNames(names)}`
+  if (other !== undefined) {
+    return modelNotFound(name, `it is ${ONE_OF[other]}, and this needs ${ONE_OF[kind]}; ${there}`)
   }
-  throw modelNotFound(name, `${PULL}; GET /api/models lists those that are there`)
+  return modelNotFound(name, names.length === 0 ? there : `${there}; ${PULL}`)
 }
 
 /** The error for an unknown model name. `remedy` tells the client what to do. */

@@ -5,7 +5,7 @@ import type { ModelFleet } from '../fleet/model-fleet.ts'
 import { FOLDER_BY_KIND, MODEL_KINDS } from '../models/model-spec.ts'
 import type { ModelKind, ModelSpec, RecognizerCapability } from '../models/model-spec.ts'
 import { BUILTIN_HASH_NAME } from '../pipelines/builtin/builtin-hash.ts'
-import { modelNotFound } from '../pipelines/model-requests.ts'
+import { modelNotFound, shownNames } from '../pipelines/model-requests.ts'
 import { detectToolCallFormat } from '../pipelines/generate/tool-call-format.ts'
 import type { ChunkService } from '../pipelines/chunk/chunk-service.ts'
 import type { EmbedService } from '../pipelines/embed/embed-service.ts'
@@ -183,14 +183,13 @@ export class InferenceService {
   }
 }
 
-const MODELS_SHOWN_MAX = 20
-
-/** Why a model cannot be preloaded that no directory has, and which models there are. The catalog always has the shipped one. */
+/** Why a model cannot be preloaded that no directory has, and which models there are, by what they are. */
 export function noSuchModel(catalog: ModelCatalog): string {
-  const names = catalog.names()
-  const shown = names.slice(0, MODELS_SHOWN_MAX).join(', ')
-  const more = names.length > MODELS_SHOWN_MAX ? ` and ${names.length - MODELS_SHOWN_MAX} more` : ''
-  return `there is no such model; there are ${shown}${more}`
+  const there = MODEL_KINDS.flatMap((kind) => {
+    const names = catalog.namesOf(kind)
+    return names.length === 0 ? [] : [`the ${FOLDER_BY_KIND[kind]} ${shownNames(names)}`]
+  })
+  return `there is no such model; there are ${there.join('; ')}`
 }
 
 const BUILT_IN_EMBEDDER: ServedModelInfo = {

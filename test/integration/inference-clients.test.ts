@@ -124,6 +124,26 @@ describe('the official clients', () => {
     expect(await failureOf(prompt)).to.include('/v1/chat/completions')
   })
 
+  it('ollama is told what a model is that cannot do what it asks for, and which models can', async () => {
+    const messages = [{ role: 'user', content: 'hello' }]
+    const generators = 'this needs a generator; the generators here are tiny-chat'
+    const embedders = 'this needs an embedder; the embedders here are acme/owned, builtin-hash, '
+    const cases = [
+      [() => ollama.chat({ model: 'tiny', messages }), `it is an embedder, and ${generators}`],
+      [
+        () => ollama.generate({ model: 'builtin-hash', prompt: 'hello' }),
+        `it is an embedder, and ${generators}`,
+      ],
+      [() => ollama.chat({ model: 'fixed', messages }), `it is a chunker, and ${generators}`],
+      [
+        () => ollama.embed({ model: 'tiny-chat', input: 'hello' }),
+        `it is a generator, and ${embedders}`,
+      ],
+    ] as const
+
+    for (const [ask, sentence] of cases) expect(await failureOf(ask())).to.include(sentence)
+  })
+
   it('ollama lists, shows and embeds one prompt', async () => {
     const { embedding } = await ollama.embeddings({ model: 'tiny', prompt: 'hello worlds' })
     const names = (await ollama.list()).models.map(({ name }) => name)

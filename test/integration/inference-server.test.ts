@@ -204,7 +204,9 @@ describe('the inference server', () => {
       {
         model: 'absent',
         state: 'failed',
-        reason: 'there is no such model; there are other, quarry-static-en, slow, tiny',
+        reason:
+          'there is no such model; there are the embedders builtin-hash, other, quarry-static-en, slow, tiny; ' +
+          'the chunkers fixed, fixed-bert-tokenizer, fixed-bpe-tokenizer',
       },
     ])
   })

@@ -388,7 +388,12 @@ describe('the tasks of the inference API', () => {
     'no prompts': ['rerank', { model: 'pair', query: 'q', prompts: [] }, 400, 'prompts'],
     'no text': ['chunk', {}, 400, 'text is required'],
     'an empty text': ['chunk', { text: '' }, 400, 'text'],
-    'an unknown chunker': ['chunk', { text: 'a', config: { model: 'x' } }, 404, 'no such chunker'],
+    'an unknown chunker': [
+      'chunk',
+      { text: 'a', config: { model: 'x' } },
+      404,
+      'the chunkers here are fixed',
+    ],
     'overlap as large as the target': [
       'chunk',
       { text: 'a', config: { target_tokens: 4, overlap_tokens: 4 } },

@@ -8,7 +8,7 @@ import type { SharedResults, StartedRun } from '../../batching/shared-results.ts
 import type { ChunkerSpec } from '../../models/model-spec.ts'
 import type { BuiltinThread } from '../builtin/builtin-thread.ts'
 import { CHARS_AT_ONCE_MAX } from '../builtin/builtin-thread.ts'
-import { buildSharedResults, fleetRequest, startItem } from '../model-requests.ts'
+import { buildSharedResults, notOfKind, fleetRequest, startItem } from '../model-requests.ts'
 import type { RequestOptions, ServiceParts } from '../model-requests.ts'
 import { WINDOWED_CHARS_MAX } from '../window-limits.ts'
 import { costOfChunkItem } from './chunk-item.ts'
@@ -93,8 +93,7 @@ export class ChunkService {
     if (FIXED_ALIASES.has(name)) return undefined
     const spec = this.#parts.catalog.find('chunker', name)
     if (spec !== undefined) return spec
-    const message = `config.model: no such chunker; ${FIXED_CHUNKER} is always available`
-    throw new ServiceError('NOT_FOUND', message)
+    throw notOfKind(this.#parts.catalog, 'chunker', name)
   }
 
   #startFixed(text: string, settings: ChunkSettings): StartedRun<ChunkResult> {
