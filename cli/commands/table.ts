@@ -6,13 +6,11 @@ import { EXIT } from '../../lib/process/exit-codes.ts'
 import { tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
-import { formatBytes, plural } from '../render/quantity.ts'
-import { formatTable } from '../render/text-table.ts'
+import { plural } from '../render/quantity.ts'
+import { describeTable, describeTables } from '../render/table-view.ts'
 import { printable } from '../render/text-width.ts'
 import { elementsOf, parseTable, parseTables } from '../service/service-answers.ts'
-import type { ShardAnswer, TableAnswer } from '../service/service-answers.ts'
-import { paint, writeLine } from '../process/terminal.ts'
-import type { Output } from '../process/terminal.ts'
+import { writeLine } from '../process/terminal.ts'
 import {
   clientCommand,
   collectOption,
@@ -132,67 +130,16 @@ function addList(table: Command, context: CliContext): void {
     })
 }
 
-function describeTables(tables: readonly TableAnswer[], screen: Output): string {
-  if (tables.length === 0) return 'no tables yet; create one with: quarry table create NAME'
-  const columns = [
-    { title: 'TABLE' },
-    { title: 'SHARDS', align: 'right' },
-    { title: 'ON DISK', align: 'right' },
-    { title: 'SCHEMA' },
-    { title: 'DESCRIPTION' },
-  ] as const
-  const rows = tables.map((table) => [
-    table.name,
-    String(table.shards.length),
-    diskUsageOf(table),
-    table.schemaVersion === undefined ? '-' : `v${table.schemaVersion}`,
-    table.description,
-  ])
-  return formatTable(columns, rows, screen)
-}
-
-/** Recent writes are in the journal, which all tables share, until they reach the table's own files. */
-function diskUsageOf({ empty, diskUsage }: TableAnswer): string {
-  if (empty) return 'empty'
-  return diskUsage === 0 ? 'in journal' : formatBytes(diskUsage)
-}
-
 function addGet(table: Command, context: CliContext): void {
   clientCommand(table.command('get <name>'), context)
-    .description('Show a table and its shards.')
-    .summary('show a table and its shards')
+    .description('Show a table: its documents, size, indexes, fields and shards.')
+    .summary('show what a table holds')
     .action(async (name: string, options: ClientOptions) => {
       const answer = await openClient(options).request({ method: 'GET', path: tablePath(name) })
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, answer.text)
       return writeLine(out, describeTable(parseTable(answer.text), out))
     })
-}
-
-function describeTable(table: TableAnswer, screen: Output): string {
-  const facts = [
-    ['description', table.description || '-'],
-    ['on disk', diskUsageOf(table)],
-    ['schema', table.schemaVersion === undefined ? '-' : `version ${table.schemaVersion}`],
-    ['replicas', describeReplicas(table)],
-  ] as const
-  const shards = formatTable(
-    [{ title: 'SHARD' }, { title: 'FROM KEY' }, { title: 'TO KEY (EXCLUSIVE)' }],
-    table.shards.map((shard) => [shard.id, ...describeRange(shard)]),
-    screen,
-  )
-  const lines = facts.map(
-    ([name, value]) => `${paint(screen, 'dim', name.padEnd(12))}${printable(value)}`,
-  )
-  return [paint(screen, 'bold', table.name), ...lines, '', shards].join('\n')
-}
-
-function describeReplicas({ replicationFactor, minInSync }: TableAnswer): string {
-  return replicationFactor > 1 ? `${replicationFactor}, writes need ${minInSync} in sync` : '1'
-}
-
-function describeRange({ from, to }: ShardAnswer): [string, string] {
-  return [from?.toString('utf8') ?? '(first)', to?.toString('utf8') ?? '(last)']
 }
 
 function addDrop(table: Command, context: CliContext): void {

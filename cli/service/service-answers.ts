@@ -14,6 +14,22 @@ export interface TableAnswer {
   readonly minInSync: number
   readonly diskUsage: number
   readonly empty: boolean
+  /** Undefined where no index can tell, here and below. */
+  readonly approximateDocuments: number | undefined
+  readonly documentsBehind: number
+  readonly indexDiskUsage: number | undefined
+  /** The names and types of the indexes. */
+  readonly indexes: readonly { readonly name: string; readonly type: string }[]
+  /** The language of its texts; empty: none in particular. */
+  readonly language: string
+  readonly fields: TableFieldsAnswer
+}
+
+/** The fields of a table: those that its schema describes, then the first of the others. */
+export interface TableFieldsAnswer {
+  readonly named: readonly { readonly name: string; readonly kind: string }[]
+  /** Those that the answer does not name. */
+  readonly more: number
 }
 
 /** A shard of a table, with its key range. */
@@ -120,7 +136,39 @@ function readTable(value: unknown): TableAnswer {
     minInSync: numberOf(value, 'min_in_sync'),
     diskUsage: numberOf(storage, 'disk_usage'),
     empty: memberOf(storage, 'empty') === true,
+    approximateDocuments: optionalNumberOf(value, 'approximate_documents'),
+    documentsBehind: numberOf(value, 'documents_behind'),
+    indexDiskUsage: optionalNumberOf(storage, 'index_disk_usage'),
+    indexes: entriesOf(memberOf(value, 'indexes')).map(([name, index]) => ({
+      name,
+      type: textOf(index, 'type'),
+    })),
+    language: textOf(schema, 'language'),
+    fields: readFields(value),
   }
+}
+
+function readFields(value: unknown): TableFieldsAnswer {
+  const list = memberOf(value, 'dynamic_fields')
+  const fields = memberOf(list, 'fields')
+  const found = Array.isArray(fields) ? fields : []
+  const dynamic = found.map((field) => ({
+    name: textOf(field, 'name'),
+    kind: textOf(field, 'kind'),
+  }))
+  const types = entriesOf(memberOf(memberOf(value, 'schema'), 'document_schemas'))
+  const declared = types.flatMap(([, type]) =>
+    entriesOf(memberOf(memberOf(type, 'schema'), 'properties')).map(([name, property]) => ({
+      name,
+      kind: textOf(property, 'type'),
+    })),
+  )
+  const more = Math.max(0, numberOf(list, 'count') - dynamic.length)
+  return { named: [...declared, ...dynamic], more }
+}
+
+function optionalNumberOf(value: unknown, name: string): number | undefined {
+  return memberOf(value, name) === undefined ? undefined : numberOf(value, name)
 }
 
 const EMPTY = Buffer.alloc(0)

@@ -53,7 +53,8 @@ import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.t
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { fieldsNow } from './tables/fields-now.ts'
 import { indexesOf, INTERNAL_PREFIX, textIndexesOf } from './tables/table-indexes.ts'
-import { tableInfoOf } from './tables/table-info.ts'
+import { ContentsReader } from './tables/table-contents.ts'
+import { tableInfoOf, tableStatusOf } from './tables/table-info.ts'
 import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
@@ -130,30 +131,29 @@ export class SwarmStore implements StoreService {
   async listTables({ prefix = '' }: { readonly prefix?: string }): Promise<readonly TableStatus[]> {
     const wanted = this.#userTables().filter(({ record }) => record.name.startsWith(prefix))
     const slice = new SliceClock(this.#with.clock)
+    const contents = new ContentsReader(this.#with.clock)
     const statuses: TableStatus[] = []
     // One table after the other: each of a thousand may have dozens of shards to ask.
     for (const table of wanted) {
-      statuses.push(await this.#statusOf(table))
+      statuses.push(await this.#statusOf(table, contents))
       if (slice.isOver) await slice.turn()
     }
     return statuses
   }
 
   async getTable(name: string): Promise<TableStatus> {
-    return this.#statusOf(await this.#known(name))
+    const table = await this.#known(name)
+    const reader = new ContentsReader(this.#with.clock)
+    return reader.withFields(this.#statusOf(table, reader), this.#with.fields.of(table.tableId))
   }
 
-  async #statusOf(table: OpenTable): Promise<TableStatus> {
-    const stats = await Promise.all(table.shards.map((shard) => shard.stats()))
-    const migration = await migrationOf(table, this.#with.led)
-    return {
-      ...this.#infoOf(table),
-      ...(migration === undefined ? {} : { migration }),
-      storage_status: {
-        disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
-        empty: stats.every(({ empty }) => empty),
-      },
-    }
+  async #statusOf(table: OpenTable, reader: ContentsReader): Promise<TableStatus> {
+    const [stats, contents, migration] = await Promise.all([
+      Promise.all(table.shards.map((shard) => shard.stats())),
+      reader.read(table),
+      migrationOf(table, this.#with.led),
+    ])
+    return tableStatusOf(this.#infoOf(table), { stats, contents, migration })
   }
 
   #infoOf(table: OpenTable): TableInfo {

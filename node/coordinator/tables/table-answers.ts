@@ -59,6 +59,8 @@ export interface EnrichmentInfo {
 export interface DynamicFieldsInfo {
   readonly count: number
   readonly is_full: boolean
+  /** The first of them, in the status of a table. */
+  readonly fields?: readonly { readonly name: string; readonly kind: string }[]
 }
 
 /** A document without a vector, because none could be made. */
@@ -109,9 +111,20 @@ export interface TableInfo {
   readonly min_in_sync: number
 }
 
-/** A table with its size in bytes. `migration` is absent while all indexes answer by its schema. */
+/**
+ * A table with its size in bytes. `migration` is absent while all indexes answer by its schema, and what indexes
+ * tell is absent where one of them does not tell soon.
+ */
 export interface TableStatus extends TableInfo {
-  readonly storage_status: { readonly disk_usage: number; readonly empty: boolean }
+  readonly storage_status: {
+    readonly disk_usage: number
+    readonly empty: boolean
+    readonly index_disk_usage?: number
+  }
+  readonly approximate_documents?: number
+  readonly documents_behind?: number
+  /** Absent in lists of tables. */
+  readonly dynamic_fields?: DynamicFieldsInfo
   readonly migration?: TableMigration
 }
 

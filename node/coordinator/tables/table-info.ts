@@ -1,5 +1,7 @@
+import type { ShardStats } from '../../shard/shard.ts'
 import type { OpenTable } from './open-table.ts'
-import type { TableInfo } from './table-answers.ts'
+import type { TableInfo, TableMigration, TableStatus } from './table-answers.ts'
+import type { TableContents } from './table-contents.ts'
 import { indexConfigOf, indexesOf } from './table-indexes.ts'
 import { replicationOf, type ReplicationRules } from './table-replication.ts'
 
@@ -25,5 +27,30 @@ export function tableInfoOf(
     ...(record.schema === undefined ? {} : { schema: record.schema }),
     replication_factor: replicationFactor,
     min_in_sync: minInSync,
+  }
+}
+
+/** What is known of a table beside its configuration. `contents` undefined: its indexes did not tell. */
+export interface TableFacts {
+  readonly stats: readonly ShardStats[]
+  readonly contents: TableContents | undefined
+  readonly migration: TableMigration | undefined
+}
+
+export function tableStatusOf(
+  info: TableInfo,
+  { stats, contents, migration }: TableFacts,
+): TableStatus {
+  const { approximateDocuments, documentsBehind, indexBytes } = contents ?? {}
+  return {
+    ...info,
+    ...(migration === undefined ? {} : { migration }),
+    ...(approximateDocuments === undefined ? {} : { approximate_documents: approximateDocuments }),
+    ...(documentsBehind === undefined ? {} : { documents_behind: documentsBehind }),
+    storage_status: {
+      disk_usage: stats.reduce((sum, { diskBytes }) => sum + diskBytes, 0),
+      empty: stats.every(({ empty }) => empty),
+      ...(indexBytes === undefined ? {} : { index_disk_usage: indexBytes }),
+    },
   }
 }

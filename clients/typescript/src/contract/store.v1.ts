@@ -122,7 +122,7 @@ export interface paths {
         };
         /**
          * Get a table
-         * @description The table's shards, its schema and how much room it takes on disk.
+         * @description The table's shards, its schema, what it holds and how much room it takes on disk.
          */
         readonly get: operations["getTable"];
         readonly put?: never;
@@ -816,11 +816,21 @@ export interface components {
             /** @description Why the last one failed. */
             readonly error: string;
         };
-        /** @description The fields of the table that no schema describes and that queries may name; in the status over all shards of an index of words. Texts of further fields are found by queries without a field name alone. */
+        /** @description The fields of the table that no schema describes and that queries may name; in the status of one table, and in that over all shards of an index of words. Texts of further fields are found by queries without a field name alone. */
         readonly DynamicFields: {
             readonly count: number;
             /** @description Whether the table takes no further ones: it has 10,000, or their paths together a mebibyte. This is kept over restarts. */
             readonly is_full: boolean;
+            /** @description The first 200, in the order in which they came, in the status of a table alone. */
+            readonly fields?: readonly {
+                /** @description As queries name it. */
+                readonly name: string;
+                /**
+                 * @description What its first value was. A date is a time in a text.
+                 * @enum {string}
+                 */
+                readonly kind: "string" | "date" | "number" | "boolean" | "object";
+            }[];
         };
         /** @description Values that the index left out since it was opened or built; their documents are indexed. They are counted as documents are indexed: a document that is written twice counts twice. */
         readonly DroppedValues: {
@@ -2098,7 +2108,20 @@ export interface components {
                  */
                 readonly disk_usage: number;
                 readonly empty: boolean;
+                /** @description Bytes of the files of all indexes. Absent where one of them does not tell within a second. */
+                readonly index_disk_usage?: number;
             };
+            /**
+             * @description Documents of the table, as its index of words counts them. It is off by documents that the index has not
+             *     taken (`documents_behind`). Absent without an index of words, and while one cannot tell.
+             */
+            readonly approximate_documents?: number;
+            /**
+             * @description Documents that searches may lack, as in the status of an index: of each shard, those of the index that lacks
+             *     most. Absent where one of the indexes does not tell within a second.
+             */
+            readonly documents_behind?: number;
+            readonly dynamic_fields?: components["schemas"]["DynamicFields"];
             /**
              * @description Indexes that are built again because the schema changed. Meanwhile an index answers as it was
              *     built before. Absent while all answer by the schema. An index that is built for another reason,
@@ -3042,9 +3065,12 @@ export interface operations {
                      *         },
                      *         "replication_factor": 1,
                      *         "min_in_sync": 1,
+                     *         "approximate_documents": 1250,
+                     *         "documents_behind": 0,
                      *         "storage_status": {
                      *           "disk_usage": 40960,
-                     *           "empty": false
+                     *           "empty": false,
+                     *           "index_disk_usage": 81920
                      *         }
                      *       }
                      *     ]
@@ -3101,9 +3127,22 @@ export interface operations {
                      *       },
                      *       "replication_factor": 1,
                      *       "min_in_sync": 1,
+                     *       "approximate_documents": 1250,
+                     *       "documents_behind": 0,
+                     *       "dynamic_fields": {
+                     *         "count": 1,
+                     *         "is_full": false,
+                     *         "fields": [
+                     *           {
+                     *             "name": "title",
+                     *             "kind": "string"
+                     *           }
+                     *         ]
+                     *       },
                      *       "storage_status": {
-                     *         "disk_usage": 0,
-                     *         "empty": true
+                     *         "disk_usage": 40960,
+                     *         "empty": false,
+                     *         "index_disk_usage": 81920
                      *       }
                      *     }
                      */
