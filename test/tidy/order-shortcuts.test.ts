@@ -44,6 +44,7 @@ const JUDGED: Readonly<Record<string, string>> = {
   'node/index/text/encoding/compare-texts.ts orderOfUnits': ORDERS,
   'node/index/text/encoding/compare-texts.ts rankOfUnit': ORDERS,
   'node/index/text/highlight/highlight-fragments.ts compareFragments': OF_NUMBERS,
+  'node/index/text/matching/compare-sort-values.ts compareAscending': ORDERS,
   'node/index/text/matching/compare-sort-values.ts compareSortValues': ORDERS,
   'node/index/text/matching/ranked-expansions.ts compareClose': 'closeness, then compareTexts',
   'node/index/text/matching/search.ts compareScored': 'scores, then compareTexts of keys',

@@ -3,7 +3,7 @@
 //
 // A cursor has one string for each sort key, and one for the tie between equal hits:
 //
-//   n12.5      a number
+//   n12.5      a number, with all its digits
 //   stext      a text
 //   x          no value
 //   k1a2b3c4d.Ym9vay8x      digest of the order, then the document's key in base64url; behind another dot, what
@@ -14,6 +14,7 @@
 
 import { createHash } from 'node:crypto'
 import { ServiceError } from '../../../lib/errors.ts'
+import { isBeyondDoubles } from '../../document/decimal.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { isJsonArray } from '../../document/json-object.ts'
 import { refuse } from '../query-limits.ts'
@@ -27,7 +28,12 @@ export interface SortKey {
 }
 
 /** The value of a document for one sort key; undefined if the field has no value. */
-export type SortValue = number | string | undefined
+export type SortValue = number | string | ExactNumber | undefined
+
+/** A number that no double means. It is plain data, so that it can cross threads. */
+export interface ExactNumber {
+  readonly decimal: string
+}
 
 /** The position of one hit in an order. */
 export interface SortPosition {
@@ -66,15 +72,17 @@ export function parseCursor(
 
 function encodeValue(value: SortValue): string {
   if (value === undefined) return 'x'
+  if (typeof value === 'object') return `n${value.decimal}`
   return typeof value === 'number' ? `n${value}` : `s${value}`
 }
 
 function decodeValue(text: string, where: string): SortValue {
   if (text === 'x') return undefined
   if (text.startsWith('s')) return text.slice(1)
-  const number = Number(text.slice(1))
   const isNumber = /^n-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Infinity)$/.test(text)
-  return isNumber ? number : refuse(where, 'not a sort value: hand back the _sort of a hit')
+  if (!isNumber) return refuse(where, 'not a sort value: hand back the _sort of a hit')
+  const decimal = text.slice(1)
+  return isBeyondDoubles(decimal) ? { decimal } : Number(decimal)
 }
 
 function parsePart(part: JsonValue, where: string): string {

@@ -215,8 +215,8 @@ function compareBy(sort: readonly SortField[], a: NaiveHit, b: NaiveHit): number
     if (left === right) continue
     if (left === undefined) return 1
     if (right === undefined) return -1
-    const isText = typeof left === 'string'
-    const order = isText ? compareUtf8(left, String(right)) : left - Number(right)
+    const areTexts = typeof left === 'string' && typeof right === 'string'
+    const order = areTexts ? compareUtf8(left, right) : Number(left) - Number(right)
     return descending ? -order : order
   }
   return a.key < b.key ? -1 : 1

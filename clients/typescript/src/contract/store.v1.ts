@@ -1492,8 +1492,8 @@ export interface components {
             readonly filter_prefix?: string;
             /**
              * @description Fields to sort by instead of the score. `_score` and `_id` (the key) are possible too.
-             *     Documents without a value come last, ties go by key. A text is sorted by its keyword
-             *     sub-field, such as `title.keyword`.
+             *     Documents without a value come last, ties go by key. Numbers are compared by all their digits,
+             *     also beyond 2^53. A text is sorted by its keyword sub-field, such as `title.keyword`.
              */
             readonly order_by?: readonly {
                 readonly field: string;
@@ -1674,8 +1674,8 @@ export interface components {
          *     Counts of terms are exact as long as no shard has more than 65536 different ones (1000 with
          *     `sub_aggregations`); beyond, a warning says so. Text is summarised by its keyword sub-field.
          *
-         *     `terms`, `cardinality`, `min` and `max` tell numbers apart by all their digits, also beyond 2^53. All other
-         *     types compute with the nearest doubles: the result of a `sum` has about 16 digits.
+         *     `terms`, `significant_terms`, `cardinality`, `min` and `max` (of `stats` too) tell numbers apart by all their
+         *     digits, also beyond 2^53. All others compute with the nearest doubles: a `sum` has about 16 digits.
          */
         readonly Aggregation: {
             /** @enum {string} */

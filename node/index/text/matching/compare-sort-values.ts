@@ -1,3 +1,4 @@
+import { compareExactly } from '../../../document/decimal.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import type { SortValue } from '../../../query/request/query-cursor.ts'
 
@@ -9,11 +10,18 @@ export function compareSortValues(a: SortValue, b: SortValue, isDescending: bool
   if (a === b) return 0
   if (a === undefined) return 1
   if (b === undefined) return -1
-  const isLess = isBelow(a, b)
-  return isLess === isDescending ? 1 : -1
+  const order = compareAscending(a, b)
+  return isDescending ? -order : order
 }
 
-function isBelow(a: string | number, b: string | number): boolean {
-  if (typeof a === 'string' && typeof b === 'string') return compareTexts(a, b) < 0
-  return typeof a === typeof b ? a < b : typeof a === 'number'
+type Present = Exclude<SortValue, undefined>
+
+function compareAscending(a: Present, b: Present): number {
+  if (typeof a === 'string') return typeof b === 'string' ? compareTexts(a, b) : 1
+  if (typeof b === 'string') return -1
+  return compareExactly(numberOf(a), numberOf(b))
+}
+
+function numberOf(value: Exclude<Present, string>): number | string {
+  return typeof value === 'number' ? value : value.decimal
 }

@@ -1,5 +1,6 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { SortValue } from '../../../query/request/query-cursor.ts'
+import { EXACT_SUFFIX } from '../mapping/field-names.ts'
 import type { Segment } from '../segment/segment.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
@@ -147,7 +148,9 @@ function* searchSorted(
   let total = 0
   for (const live of segments) {
     for (const field of sort) {
-      if (field.by === 'column') yield* prepareTerms(live.segment, field.field)
+      if (field.by !== 'column') continue
+      yield* prepareTerms(live.segment, field.field)
+      yield* prepareTerms(live.segment, field.field + EXACT_SUFFIX)
     }
     const hits = new SortedHits(live.segment, { limit, sort, after: boundary, isBackwards })
     yield* run.walk(live, (doc, scorer) => {

@@ -8,6 +8,7 @@ import type { Segment } from '../segment/segment.ts'
 import { ColumnCursor } from './column-cursor.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import { compareSortValues } from './compare-sort-values.ts'
+import { ExactTies } from './exact-ties.ts'
 
 /** Keys and values are read from dictionaries in some microseconds. */
 const HITS_PER_STEP = 256
@@ -62,6 +63,8 @@ export class SortedHits {
   readonly #sort: readonly SortField[]
   readonly #columns: readonly (ColumnReader | undefined)[]
   readonly #cursors: readonly (ColumnCursor | undefined)[]
+  /** By field: decides between equal doubles. Undefined for all fields but few. */
+  readonly #ties: readonly (ExactTies | undefined)[]
   readonly #limit: number
   readonly #after: { readonly ranks: readonly number[]; readonly key: string } | undefined
   /** 1, or -1 from the last hit towards the first. */
@@ -90,6 +93,11 @@ export class SortedHits {
     this.#cursors = options.sort.map(({ descending }, i) => {
       const column = this.#columns[i]
       return column && new ColumnCursor(column, segment.docCount, descending)
+    })
+    this.#ties = options.sort.map((one, i) => {
+      if (one.by !== 'column') return undefined
+      const boundary = options.after?.sortValues[i]
+      return ExactTies.of(segment, one.field, { isDescending: one.descending, boundary })
     })
     this.#after =
       options.after === undefined
@@ -135,7 +143,9 @@ export class SortedHits {
     for (const { doc, score } of this.#kept) {
       if (hits.length % HITS_PER_STEP === HITS_PER_STEP - 1) yield
       const sortValues = this.#sort.map((field, i) =>
-        this.#valueOf(field, this.#columns[i], { doc, score }),
+        this.#ties[i] === undefined
+          ? this.#valueOf(field, this.#columns[i], { doc, score })
+          : this.#ties[i].valueOf(doc),
       )
       hits.push({ key: this.#segment.key(doc), score, sortValues })
     }
@@ -152,7 +162,8 @@ export class SortedHits {
       const order =
         field.by === 'key'
           ? this.#compareKeys(a.doc, b.doc) * (field.descending ? -1 : 1)
-          : compareRanks(a.ranks[i] ?? 0, b.ranks[i] ?? 0)
+          : compareRanks(a.ranks[i] ?? 0, b.ranks[i] ?? 0) ||
+            (this.#ties[i]?.compare(a.doc, b.doc) ?? 0)
       if (order !== 0) return order * this.#direction
     }
     return this.#compareKeys(a.doc, b.doc) * this.#direction
@@ -169,7 +180,8 @@ export class SortedHits {
       const order =
         field.by === 'key'
           ? compareTexts(this.#segment.key(doc), this.#after.key) * (field.descending ? -1 : 1)
-          : compareRanks(ranks[i] ?? 0, this.#after.ranks[i] ?? 0)
+          : compareRanks(ranks[i] ?? 0, this.#after.ranks[i] ?? 0) ||
+            (this.#ties[i]?.compareWithBoundary(doc) ?? 0)
       if (order !== 0) return order * this.#direction > 0
     }
     return compareTexts(this.#segment.key(doc), this.#after.key) * this.#direction > 0
@@ -205,6 +217,7 @@ export class SortedHits {
     if (value === undefined) return Infinity
     const sign = field.descending ? -1 : 1
     if (typeof value === 'number') return value * sign
+    if (typeof value === 'object') return Number(value.decimal) * sign
     if (column === undefined) return 0
     const ordinal = column.ordinalOf(value)
     const isThere = ordinal < column.ordinalCount && column.termOf(ordinal) === value

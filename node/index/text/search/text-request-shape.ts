@@ -140,7 +140,8 @@ const isConditions = hasMembers({
   keyPrefix: isOptional(isBytes),
 })
 
-const isSortValue = isOptional((value) => isText(value) || isNumber(value))
+const isExactNumber = hasMembers({ decimal: isText })
+const isSortValue = isOptional((value) => isText(value) || isNumber(value) || isExactNumber(value))
 const isPosition = hasMembers({ values: isListOf(isSortValue), key: isBytes })
 const WINDOWS: Readonly<Record<TextWindow['kind'], Members>> = {
   first: { limit: isCount },

@@ -1,7 +1,12 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { parseExact } from '../../../../../node/document/exact-json.ts'
-import { encodeCursor, parseCursor } from '../../../../../node/query/request/query-cursor.ts'
+import { isBeyondDoubles } from '../../../../../node/document/decimal.ts'
+import {
+  encodeCursor,
+  parseCursor,
+  type SortValue,
+} from '../../../../../node/query/request/query-cursor.ts'
 import { parseQueryRequest } from '../../../../../node/query/request/query-request.ts'
 
 const parse = (text: string) => parseQueryRequest(parseExact(text))
@@ -130,12 +135,18 @@ describe('parseQueryRequest', () => {
   }
 })
 
+function valueOf(decimal: string): SortValue {
+  return isBeyondDoubles(decimal) ? { decimal } : Number(decimal)
+}
+
 describe('parseCursor', () => {
   it('reads back what encodeCursor wrote', () => {
     const value = fc.oneof(
       fc.double({ noNaN: true }).map((number) => number + 0 || 0),
       fc.string({ unit: 'grapheme' }),
       fc.constant(undefined),
+      fc.bigInt({ min: 2n ** 53n }).map((number) => valueOf(`-${number}`)),
+      fc.bigInt({ min: 2n ** 53n }).map((number) => valueOf(`${number}`)),
     )
     const key = fc.uint8Array({ minLength: 1, maxLength: 30 })
     fc.assert(

@@ -8,7 +8,12 @@ import {
 } from '../../../../../../node/document/decimal.ts'
 import { parseExact, type JsonValue } from '../../../../../../node/document/exact-json.ts'
 import { mergePartials } from '../../../../../../node/index/text/aggregation/merge-partials.ts'
-import type { TextSearchRequest } from '../../../../../../node/index/text/search/text-search.ts'
+import { compareHits } from '../../../../../../node/index/text/search/hit-order.ts'
+import type {
+  TextHit,
+  TextSearchRequest,
+} from '../../../../../../node/index/text/search/text-search.ts'
+import { encodeCursor, parseCursor } from '../../../../../../node/query/request/query-cursor.ts'
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { parseAggregations } from '../../../../../../node/query/request/aggregation-request.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
@@ -146,6 +151,92 @@ describe('metrics of numbers with more digits than doubles', () => {
       expect(resultsOf(prefixes), prefixes.join()).to.deep.equal(expected)
     }
   })
+})
+
+const textOf = ({ key }: TextHit): string => Buffer.from(key).toString()
+
+describe('an order by numbers with more digits than doubles', () => {
+  /** The second shard has no number beyond doubles, but the doubles that they round to. */
+  const rounded = Object.fromEntries(
+    NUMBERS.map((number, at) => [`plain${at}`, [String(Number(number))]] as const),
+  )
+  const shards = [
+    index,
+    new MemoryTextIndex({
+      none: { other: 1 },
+      ...Object.fromEntries(
+        Object.entries(rounded).map(([key, numbers]) => [
+          key,
+          { n: parseExact(`[${numbers.join()}]`) },
+        ]),
+      ),
+    }),
+  ]
+  const all = { ...documents, ...rounded }
+
+  for (const isDescending of [false, true]) {
+    const order = [{ field: 'n', isDescending }]
+    const sorted = Object.entries(all)
+      .map(([key, numbers]) => {
+        const ascending = numbers.toSorted(compareDecimals)
+        return { key, number: (isDescending ? ascending.at(-1) : ascending[0]) ?? '' }
+      })
+      .toSorted((a, b) => {
+        const compared = compareDecimals(a.number, b.number)
+        return (isDescending ? -compared : compared) || (a.key < b.key ? -1 : 1)
+      })
+    const expected = [...sorted.map(({ key }) => key), 'none']
+
+    const pageOf = (kind: 'after' | 'before', cursor: readonly string[], limit: number) => {
+      const position = parseCursor(cursor, order, kind)
+      const lists = shards.map((shard) => {
+        const window = { kind, position, limit }
+        return shard.search({ ...EVERYTHING, order, window }).hits
+      })
+      const hits = lists.flat().toSorted((a, b) => compareHits(order, a, b))
+      return kind === 'after' ? hits.slice(0, limit) : hits.slice(-limit)
+    }
+    const cursorOf = ({ sortValues, key }: TextHit) =>
+      encodeCursor(order, { values: sortValues, key: Buffer.from(key) })
+
+    const whole = shards
+      .flatMap((shard) => {
+        const window = { kind: 'first', limit: 1000 } as const
+        return shard.search({ ...EVERYTHING, order, window }).hits
+      })
+      .toSorted((a, b) => compareHits(order, a, b))
+
+    it(`is that of the decimals, ${isDescending ? 'descending' : 'ascending'}`, () => {
+      expect(whole.map(textOf)).to.deep.equal(expected)
+      for (const limit of [1, 3, 10]) {
+        for (const shard of shards) {
+          const window = { kind: 'first', limit } as const
+          const own = whole.map(textOf).filter((key) => shard === index ? key in documents : !(key in documents)) // prettier-ignore
+          const { hits } = shard.search({ ...EVERYTHING, order, window })
+          expect(hits.map(textOf)).to.deep.equal(own.slice(0, limit))
+        }
+      }
+    })
+
+    it(`has the digits in cursors, ${isDescending ? 'descending' : 'ascending'}`, () => {
+      for (const [at, { number }] of sorted.entries()) {
+        const value = parseCursor(cursorOf(whole[at]!), order, 'after').values[0]
+        const text = typeof value === 'object' ? value.decimal : String(value)
+        expect(compareDecimals(text, number), number).to.equal(0)
+      }
+    })
+
+    it(`has pages in front of and behind each hit, ${isDescending ? 'down' : 'up'}`, () => {
+      for (const [at, hit] of whole.entries()) {
+        for (const limit of [1, 4]) {
+          const after = pageOf('after', cursorOf(hit), limit)
+          expect(after.map(textOf)).to.deep.equal(expected.slice(at + 1, at + 1 + limit))
+          const before = pageOf('before', cursorOf(hit), limit)
+          expect(before.map(textOf)).to.deep.equal(expected.slice(Math.max(0, at - limit), at))
+        }
+      }
+    })
+  }
 })
 
 /** Numbers as their text. */

@@ -117,7 +117,10 @@ const REQUESTS: { readonly [Name in keyof TextQuestions]: TextQuestions[Name]['r
     order: [{ field: '_score', isDescending: true }],
     window: {
       kind: 'after',
-      position: { values: [1, 'a', undefined], key: Buffer.from('k') },
+      position: {
+        values: [1, 'a', undefined, { decimal: '9007199254740993' }],
+        key: Buffer.from('k'),
+      },
       limit: 3,
     },
     aggregations: new Map(Object.entries(AGGREGATIONS)),
