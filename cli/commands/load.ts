@@ -120,7 +120,7 @@ async function runLoad(
   const client = openClient(options)
   if (options.create === true) await createIfAbsent(client, table)
   // An unknown table or an unreachable service fails here at once, because this request has no retry.
-  await client.request({ method: 'GET', path: tablePath(table) })
+  await client.request({ method: 'GET', path: tablePath(table) }).catch(explainAbsence)
 
   const result = await loadDocuments(
     source,
@@ -149,6 +149,19 @@ async function runLoad(
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
   if (!asJson) await writeRemarks(remarksOn(result, lacking, source), context)
   throwFailures(result, table)
+}
+
+/** The command that failed can create the table, so its own option is the way out. */
+function explainAbsence(error: unknown): never {
+  if (!(error instanceof ServiceRefusal) || error.code !== 'NOT_FOUND') throw error
+  const { status, code, body, message } = error
+  const [what = message] = message.split(';')
+  throw new ServiceRefusal({
+    status,
+    code,
+    body,
+    message: `${what}; to create it, run this command again with --create`,
+  })
 }
 
 function remarksOn(

@@ -45,6 +45,15 @@ describe('quarry load', () => {
     expect(service.table('books').get('a')).to.equal(document)
   })
 
+  it('names its option --create when the table is missing', async () => {
+    const run = await runCommand(['load', 'none'], { url: service.url, stdin: '{"id":"a"}' })
+
+    expect(run.exitCode).to.equal(1)
+    expect(run.stderr).to.contain(
+      'no table none; to create it, run this command again with --create',
+    )
+  })
+
   it('keeps integer keys beyond 2^53 apart', async () => {
     const stdin = '{"id":9007199254740993}\n{"id":9007199254740992}\n'
 
