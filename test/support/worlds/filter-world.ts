@@ -73,6 +73,19 @@ export const FILTERED_DOCUMENTS: Readonly<Record<string, Json>> = {
   a15: { _type: 'one', body: 'The seas of the north', loose: { free: 'sea', n: 3 }, hidden: 'sea' },
   a16: { body: `${'long '.repeat(1500)}sea`, word: 'w'.repeat(300), n: 1e300, id: '5.0' },
   a17: {},
+  // Values without words, which are values.
+  a18: {
+    body: ['-', ''],
+    page: '<p></p>',
+    typed: '…',
+    word: '',
+    tags: '-',
+    mixed: 'the',
+    d: { t: '' },
+    items: [{ name: 'the' }, { name: '--' }],
+    loose: { free: ' ' },
+    x: { y: { z: '!' } },
+  },
 }
 
 /** Every name is asked in every kind of filter. */
@@ -188,6 +201,7 @@ export const FILTERS_BY_CLAUSE: Readonly<Record<string, (field: string) => reado
   BooleanClause: (field) => [
     { must_not: { disjuncts: [{ match: 'sea', field }] } },
     { must: { conjuncts: [{ match: 'sea', field }] }, should: { disjuncts: [{ term: 'x', field: 'word' }] } },
+    { must_not: { disjuncts: [{ query: '*', field }] } },
     { filter: { query: '*', field }, must_not: { disjuncts: [{ ids: ['a01'] }] } },
   ],
   MatchAllClause: () => [{ match_all: {} }],

@@ -1091,7 +1091,7 @@ export interface components {
          *     | `{"term": "nroth", "fuzziness": 1, "prefix_length": 1, "field": "region"}` | the field differs from this by up to `fuzziness` (0, 1, 2 or `auto`) characters added, removed, replaced or exchanged, none of them among the first `prefix_length` |
          *     | `{"match": "sea chart", "field": "title", "operator": "and"}` | the field has these words; `or` is the default |
          *     | `{"prefix": "nor", "field": "region"}` | a word of the field begins with this |
-         *     | `{"wildcard": "n?r*", "field": "region"}` | a word of the field fits, with `?` for one character and `*` for any number |
+         *     | `{"wildcard": "n?r*", "field": "region"}` | a word of the field fits, with `?` for one character and `*` for any number; `*` alone is any value, with words or without |
          *     | `{"regexp": "n[ou]rth.*", "field": "region"}` | the whole of a term fits; without back-references and look-around, and run in linear time |
          *     | `{"simple": {"query": "nort sea \\"old map\\" -draft", "fields": ["title^3", "about"]}}` | what a person typed, and never a syntax error: the last word perhaps only begun, typos in words, phrases in quotation marks, no word behind a minus. Of more than two words, three in four have to be there. Exact words and phrases come first, by the weights of `fields` and of the schema (`x-service-boost`). Without `fields`, all text is searched |
          *     | `{"multi_match": {"query": "sea cha", "fields": ["title._2gram"], "type": "bool_prefix"}}` | one of the fields has one of the words or begins with the last; `fuzziness` (0 by default) allows typos in words |

@@ -1,7 +1,7 @@
 // The index fields of one document while its values are collected.
 
 import { orderedTextOf } from '../../../document/decimal.ts'
-import { EXACT_SUFFIX } from './field-names.ts'
+import { EXACT_SUFFIX, WORDLESS_SUFFIX } from './field-names.ts'
 import type { IndexableField, IndexableToken, TokenSequence } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
@@ -86,6 +86,7 @@ export class DocumentFields {
 
   finish(): readonly IndexableField[] {
     return [...this.#fields.values()].flatMap((field) => {
+      if (field.kind === 'text') return field.length > 0 ? [field] : [field, wordless(field.name)]
       if (field.kind !== 'number') return [field]
       const { kind, name, values } = field
       return [{ kind, name, values }, ...exactFields(field)]
@@ -101,6 +102,11 @@ export class DocumentFields {
     this.#values += 1
     return field
   }
+}
+
+/** Tells a field whose values have no words from one without values, which have no terms alike. */
+function wordless(name: string): IndexableField {
+  return { kind: 'keyword', name: name + WORDLESS_SUFFIX, values: ['true'] }
 }
 
 /** All numbers of the field as terms, if a double cannot carry one of them (exact-numbers.ts). */

@@ -6,6 +6,8 @@ export const KEYWORD_SUFFIX = '__keyword'
 export const PREFIX_SUFFIX = '__2gram'
 /** See exact-numbers.ts. No member of a document with such a name is indexed. */
 export const EXACT_SUFFIX = '\u0000exact'
+/** Documents have it beside a field of text whose values have no words. No member has such a name. */
+export const WORDLESS_SUFFIX = '\u0000wordless'
 
 const ALIASES: readonly (readonly [string, string])[] = [
   ['.keyword', KEYWORD_SUFFIX],

@@ -2,7 +2,7 @@
 // rule and the plan of each place, so that schema and templates are not read again for every
 // document.
 
-import { EXACT_SUFFIX } from './field-names.ts'
+import { EXACT_SUFFIX, WORDLESS_SUFFIX } from './field-names.ts'
 import {
   branchesOf,
   declaredNames,
@@ -93,7 +93,7 @@ export function isReserved({ segments: [name = ''] }: PathNode): boolean {
 
 function ruleFor(parent: PathNode, name: string, root: JsonSchema | undefined): MemberRule {
   const { rule, isDynamic } = parent
-  if (name.endsWith(EXACT_SUFFIX)) return { kind: 'forbidden' }
+  if (name.endsWith(EXACT_SUFFIX) || name.endsWith(WORDLESS_SUFFIX)) return { kind: 'forbidden' }
   const scope = { root: root ?? {}, isDynamic }
   const own = rule.kind === 'described' ? memberRule(rule.schemas, name, scope) : rule
   const isOurs = parent.segments.length === 0 && Object.hasOwn(RESERVED, name)

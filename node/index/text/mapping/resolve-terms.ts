@@ -3,7 +3,7 @@
 
 import { CANONICAL } from '../analysis/fold-term.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
-import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX } from './field-names.ts'
+import { ALL_FIELD, KEYWORD_SUFFIX, PREFIX_SUFFIX, WORDLESS_SUFFIX } from './field-names.ts'
 import { patternOfPrefix, wordsOfPattern, type PatternWord } from './pattern-words.ts'
 import { NOTHING, refusal } from './query-context.ts'
 import { exactValue, fuzzyTerm, hasTerms } from './resolve-text.ts'
@@ -27,7 +27,16 @@ const PATTERN_TERMS_MAX = 4096
 export function resolveExists(query: QueryOf<'exists'>, context: QueryContext): EngineQuery {
   const field = context.field(query.field)
   if (field === undefined) return NOTHING
-  return { kind: 'exists', field: field.indexField, boost: query.boost }
+  const { boost } = query
+  const own: EngineQuery = { kind: 'exists', field: field.indexField, boost }
+  if (field.kind !== 'text') return own
+  // A document has one of them, so that both parts together score as one.
+  const wordless: EngineQuery = { kind: 'exists', field: field.indexField + WORDLESS_SUFFIX, boost }
+  return eitherOf([own, wordless])
+}
+
+function eitherOf(should: readonly EngineQuery[]): EngineQuery {
+  return { kind: 'boolean', must: [], should, minShould: 1, mustNot: [], filter: [], boost: 1 }
 }
 
 export function resolveTerm(query: QueryOf<'term'>, context: QueryContext): EngineQuery {

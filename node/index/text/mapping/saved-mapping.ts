@@ -16,9 +16,9 @@ import { checksum } from '../encoding/byte-buffer.ts'
 export const MAPPING_FILE = 'mapping'
 /**
  * Goes up when the file changes, and also when the analysis makes other terms of a text, or segments have
- * another order.
+ * another order, or documents other fields.
  */
-const FORMAT_VERSION = 8
+const FORMAT_VERSION = 9
 
 /** The mapping of an index's documents, as its file has it. */
 export interface SavedMapping {
