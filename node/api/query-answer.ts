@@ -35,8 +35,8 @@ function* writeHits(hits: readonly QueryHit[], pieces: JsonPieces): Sliced<void>
 }
 
 function writeHit({ _id, _score, _index_scores, ...rest }: QueryHit, pieces: JsonPieces): void {
-  const { _matched, _source, _sort, _highlight } = rest
-  const head = JSON.stringify({ _id, _score, _index_scores, _matched })
+  const { _index_ranks, _matched, _source, _sort, _highlight } = rest
+  const head = JSON.stringify({ _id, _score, _index_scores, _index_ranks, _matched })
   pieces.text(`${head.slice(0, -1)},"_source":`)
   pieces.json(_source)
   pieces.text(`,${JSON.stringify({ _sort, _highlight }).slice(1)}`)

@@ -1,4 +1,5 @@
 import type { AggregationResults } from '../../index/text/aggregation/aggregation-result.ts'
+import type { IndexRank } from '../../query/fusion/fuse-lists.ts'
 import type { SortValue } from '../../query/request/query-cursor.ts'
 import type { MatchedPart, QueryProfile } from './query-result.ts'
 
@@ -12,6 +13,8 @@ export interface PageHit {
   readonly sortValues?: readonly SortValue[]
   /** Present for merged hits: what each index gave, by the name of its list. */
   readonly indexScores?: Readonly<Record<string, number>>
+  /** Present for merged hits: how each index counted in the score, by the name of its list. */
+  readonly indexRanks?: Readonly<Record<string, IndexRank>>
   /** The part of the document that a vector stands for. */
   readonly matched?: MatchedPart | undefined
 }

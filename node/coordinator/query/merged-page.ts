@@ -8,7 +8,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
-import { indexScoresOf, type RankedList } from '../../query/fusion/fuse-lists.ts'
+import { indexRanksOf, indexScoresOf, type RankedList } from '../../query/fusion/fuse-lists.ts'
 import {
   encodeMergedCursor,
   type MergedListId,
@@ -110,6 +110,7 @@ export function* pageHitsOf(
       score,
       cursor: encodeMergedCursor(list, hit),
       indexScores: indexScoresOf(hit),
+      indexRanks: indexRanksOf(hit),
       matched: matchedOf(found),
     })
   }

@@ -108,7 +108,8 @@ const RULES: readonly Rule[] = [
   },
   {
     member: 'reranker',
-    isBroken: (request) => request.reranker !== undefined && windowSizeOf(request) > RERANKED_MAX,
+    isBroken: (request, lists) =>
+      request.reranker !== undefined && windowSizeOf(request, lists) > RERANKED_MAX,
     problem: `scores at most ${RERANKED_MAX} hits; lower merge_config.window_size or limit`,
   },
   {
@@ -124,7 +125,7 @@ export function checkMerged(request: QueryRequest, lists: Lists): number {
   const broken = RULES.find(({ isBroken }) => isBroken(request, lists))
   if (broken !== undefined) refuse(broken.member, broken.problem)
   checkWeights(lists)
-  return windowSizeOf(request)
+  return windowSizeOf(request, lists)
 }
 
 /** Pictures are drawn of the hits of any query. */
@@ -133,9 +134,24 @@ export function checkAnalyses({ analyses, page }: Pick<QueryRequest, 'analyses' 
   refuse('analyses', `draws at most ${ANALYSED_MAX} hits; lower the limit`)
 }
 
-function windowSizeOf({ merge, page }: Pick<QueryRequest, 'merge' | 'page'>): number {
+/** Documents far behind the page count as well, because another list may know them better. */
+const WINDOW_MIN = 50
+const WINDOW_PER_HIT = 3
+
+type Windowed = Pick<QueryRequest, 'merge' | 'page' | 'reranker'>
+
+function windowSizeOf({ merge, page, reranker }: Windowed, lists: Lists): number {
   if (page.kind === 'merged') return page.place.windowSize
-  return merge?.windowSize ?? page.limit
+  if (merge?.windowSize !== undefined) return merge.windowSize
+  // A reranker reads every document of the window, which takes longer than everything else.
+  if (reranker !== undefined || mergedAtOnce(lists) < 2) return page.limit
+  return Math.min(QUERY_LIMIT_MAX, Math.max(WINDOW_MIN, WINDOW_PER_HIT * page.limit))
+}
+
+/** With failover, lists of words are not merged with those of vectors. */
+function mergedAtOnce({ texts, nearest, config }: Lists): number {
+  if (config.strategy === 'failover') return Math.max(texts.length, nearest.length)
+  return texts.length + nearest.length
 }
 
 function isSparse({ nearest }: Lists): boolean {

@@ -146,7 +146,15 @@ class Marking {
 
 function* hitOf(
   { request, special, scoring }: PageFetchOptions,
-  { key, score, cursor, sortValues, indexScores, matched }: PageHit & { readonly key: Buffer },
+  {
+    key,
+    score,
+    cursor,
+    sortValues,
+    indexScores,
+    indexRanks,
+    matched,
+  }: PageHit & { readonly key: Buffer },
   record: DocumentRecord,
 ): Sliced<QueryHit> {
   const { order, fullText } = request
@@ -156,6 +164,7 @@ function* hitOf(
     _id: key.toString(),
     _score: score,
     ...(scores === undefined ? {} : { _index_scores: scores }),
+    ...(indexRanks === undefined ? {} : { _index_ranks: indexRanks }),
     ...(matched === undefined ? {} : { _matched: matched }),
     _source: source,
     _sort:

@@ -1,4 +1,5 @@
 import type { AggregationResults } from '../../index/text/aggregation/aggregation-result.ts'
+import type { IndexRank } from '../../query/fusion/fuse-lists.ts'
 
 /** One query's answer, member by member as the contract has it; documents are text already. */
 export interface QueryResult {
@@ -62,6 +63,8 @@ export interface QueryHit {
   readonly _score: number
   /** Where the query scores: by index, its score, or the distance of a vector. */
   readonly _index_scores?: Readonly<Record<string, number>>
+  /** For merged hits: by index, how it counted in the score that merging gave. */
+  readonly _index_ranks?: Readonly<Record<string, IndexRank>>
   /** The part of the document that an index of vectors found. */
   readonly _matched?: MatchedPart
   /** JSON text: a stored document, or what a projection left of it. */

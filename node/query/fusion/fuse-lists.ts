@@ -39,6 +39,8 @@ export interface FoundIn<Hit extends RankedHit = RankedHit> {
   readonly list: RankedList<Hit>
   /** From 1. */
   readonly rank: number
+  /** What the list added to the score. */
+  readonly share: number
   readonly hit: Hit
 }
 
@@ -83,8 +85,10 @@ export function* fuseLists<Hit extends RankedHit>(
       const name = keyText(hit.key)
       const known = byKey.get(name) ?? { key: hit.key, score: 0, found: [] }
       if (known.found.length === 0) byKey.set(name, known)
-      known.score += shareOf(hit.value, i + 1)
-      known.found.push({ list, rank: i + 1, hit })
+      const rank = i + 1
+      const share = shareOf(hit.value, rank)
+      known.score += share
+      known.found.push({ list, rank, share, hit })
     }
   }
   return yield* sortSliced([...byKey.values()], compareFused)
@@ -98,6 +102,21 @@ function keyText(key: Uint8Array): string {
 /** The raw value that each index gave, by the name of its list. */
 export function indexScoresOf({ found }: FusedHit): Readonly<Record<string, number>> {
   return Object.fromEntries(found.map(({ list, hit }) => [list.name, hit.value]))
+}
+
+/** How a list counted in the score of a hit. */
+export interface IndexRank {
+  /** From 1. */
+  readonly rank: number
+  readonly weight: number
+  readonly share: number
+}
+
+/** By the name of its list, what each index added to the score: all of it, in this order, is the score. */
+export function indexRanksOf({ found }: FusedHit): Readonly<Record<string, IndexRank>> {
+  return Object.fromEntries(
+    found.map(({ list, rank, share }) => [list.name, { rank, weight: list.weight, share }]),
+  )
 }
 
 export function isOfVectors({ measure }: Pick<RankedList, 'measure'>): boolean {

@@ -16,7 +16,7 @@ export interface MergeConfig {
   /** By the name of an index, or `full_text`. One that is not named has 1. */
   readonly weights: ReadonlyMap<string, number>
   readonly rankConstant: number
-  /** So many hits of each index count. Undefined: as many as the page ends with. */
+  /** So many hits of each index count. Undefined: as many as the plan of the query says. */
   readonly windowSize: number | undefined
 }
 

@@ -1478,7 +1478,8 @@ export interface components {
                 /** @default 60 */
                 readonly rank_constant?: number;
                 /**
-                 * @description So many hits of each index count; the default is `limit`. All pages of one list need the same
+                 * @description So many hits of each index count. The default is three times `limit`, and at least 50 and at most
+                 *     10000; it is `limit` with a `reranker`, and where one index alone gives hits. All pages of one list need the same
                  *     window, which reaches to the end of the last page. Pages are exact as long as no document
                  *     changes in between.
                  */
@@ -1849,6 +1850,20 @@ export interface components {
              */
             readonly _index_scores?: {
                 readonly [key: string]: number;
+            };
+            /**
+             * @description How each index counted in the score of a merged hit, by the names of `_index_scores`. The shares add
+             *     up to `_score`, unless a `reranker` scored anew.
+             */
+            readonly _index_ranks?: {
+                readonly [key: string]: {
+                    /** @description The place in the list of the index, from 1. */
+                    readonly rank: number;
+                    /** @description That of `merge_config.weights`. */
+                    readonly weight: number;
+                    /** @description What the index added: weight / (rank_constant + rank), or with `rsf` the weight times the scaled value. */
+                    readonly share: number;
+                };
             };
             /** @description The part of the document that a search for vectors found, where an index has a vector for each part. */
             readonly _matched?: {

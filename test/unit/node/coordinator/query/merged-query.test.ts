@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { QueriedShard } from '../../../../../node/coordinator/query/queried-table.ts'
 import type { QueryModels } from '../../../../../node/coordinator/query/query-models.ts'
+import { MERGE_STRATEGIES } from '../../../../../node/query/request/merge-request.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { VectorShard, type FakeDocuments } from '../../../../support/fakes/vector-shard.ts'
 import {
@@ -219,9 +220,71 @@ describe('a hybrid query', () => {
     expect(shards).to.deep.equal({ total: 2, successful: 2, failed: 0 })
   })
 
+  it('takes a window of three hits for each of the page, and at least 50, where lists are merged', async () => {
+    const documents: FakeDocuments = Object.fromEntries(
+      Array.from({ length: 200 }, (_, i) => {
+        return [`a${i}`, { json: { title: 'sea' }, vectors: { vec: [i, 0] } }]
+      }),
+    )
+    const windowOf = async (body: Parameters<typeof ask>[0]) => {
+      const { profile } = await ask(
+        { ...body, profile: true },
+        { shards: [new VectorShard(documents)] },
+      )
+      return profile?.merge?.semantic_hits
+    }
+    const hybrid = { full_text_search: SEA, embeddings: NEAR_ORIGIN }
+
+    expect(await windowOf({ ...hybrid, limit: 1 })).to.equal(50)
+    expect(await windowOf({ ...hybrid, limit: 16 })).to.equal(50)
+    expect(await windowOf({ ...hybrid, limit: 17 })).to.equal(51)
+    expect(await windowOf({ ...hybrid, limit: 1, merge_config: { window_size: 7 } })).to.equal(7)
+    expect(await windowOf({ embeddings: NEAR_ORIGIN, limit: 4 })).to.equal(4)
+    const failover = { ...hybrid, merge_config: { strategy: 'failover' }, limit: 4 }
+    expect(await windowOf(failover)).to.equal(4)
+  })
+
+  for (const strategy of MERGE_STRATEGIES) {
+    it(`says how each score came about, so that a person can compute it: ${strategy}`, async () => {
+      const weights: Readonly<Record<string, number>> = { full_text: 0.5, vec: 3 }
+      const { hits } = await ask({
+        full_text_search: SEA,
+        embeddings: NEAR_ORIGIN,
+        merge_config: { strategy, weights, rank_constant: 10 },
+      })
+
+      for (const {
+        _id: id,
+        _score: score,
+        _index_scores: scores,
+        _index_ranks: ranks,
+      } of hits.hits) {
+        const parts = Object.entries(ranks ?? {})
+        expect(parts.map(([name]) => name)).to.deep.equal(Object.keys(scores ?? {}))
+        expect(
+          parts.reduce((sum, [, { share }]) => sum + share, 0),
+          id,
+        ).to.equal(score)
+        for (const [name, { rank, weight, share }] of parts) {
+          const better = hits.hits.filter(({ _index_scores: others }) => {
+            const [mine, its] = [scores?.[name] ?? NaN, others?.[name] ?? NaN]
+            return name === 'vec' ? its < mine : its > mine
+          })
+          expect([rank, weight], `${id} ${name}`).to.deep.equal([better.length + 1, weights[name]])
+          if (strategy !== 'rsf') expect(share).to.equal(weight / (10 + rank))
+        }
+      }
+    })
+  }
+
   it('counts all matches of the words, and never fewer than it has hits', async () => {
     const none = { full_text_search: { query: 'title:nowhere' }, embeddings: NEAR_ORIGIN }
-    const one = { full_text_search: SEA, embeddings: NEAR_ORIGIN, limit: 1 }
+    const one = {
+      full_text_search: SEA,
+      embeddings: NEAR_ORIGIN,
+      limit: 1,
+      merge_config: { window_size: 1 },
+    }
 
     const near = await ask(none)
     const many = await ask(one)
@@ -308,7 +371,14 @@ describe('a hybrid query', () => {
 
   it('counts over the windows, and over all matches of the words if asked', async () => {
     const aggregations = { sum: { type: 'sum', field: 'n' } }
-    const body = { full_text_search: SEA, embeddings: NEAR_ORIGIN, limit: 1, aggregations }
+    const merge_config = { window_size: 1 }
+    const body = {
+      full_text_search: SEA,
+      embeddings: NEAR_ORIGIN,
+      limit: 1,
+      aggregations,
+      merge_config,
+    }
     // The windows hold a2 and a1; the words match a1, a2 and b1.
     const hits = await ask(body)
     const matches = await ask({ ...body, aggregate_over: 'matches' })
