@@ -157,6 +157,18 @@ describe('document expiry', () => {
     expect(check(schema, `{"meta.at":${stamp}}`).expiry).to.deep.equal(expected)
   })
 
+  it('reads times without a zone as UTC, when written and from what is stored', () => {
+    const schema = { ttl_duration: '1h', ttl_field: 'at' }
+    const ttl = rulesOf(schema).ttl!
+    for (const at of ['2026-01-01T12:00:00', '2026-01-01 12:00:00.000000', '2026-01-01T12:00']) {
+      const expected = { kind: 'at', ms: noon + HOUR_MS }
+      expect(check(schema, JSON.stringify({ at })).expiry, at).to.deep.equal(expected)
+      expect(expiryMsOf({ at }, ttl, 0), at).to.equal(noon + HOUR_MS)
+    }
+    const day = check(schema, '{"at":"2026-01-01"}').expiry
+    expect(day).to.deep.equal({ kind: 'at', ms: Date.UTC(2026, 0, 1, 1) })
+  })
+
   const refused: [unknown, string, string][] = [
     [{ ttl_duration: '1h', ttl_field: 'at' }, '{}', 'document "a/b": ttl field "at" is missing'],
     [{ ttl_duration: '1h', ttl_field: 'a.b' }, '{"a":[]}', 'ttl field "a.b" is missing'],
