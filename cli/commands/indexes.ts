@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import { tablePath } from '../service/api-client.ts'
+import type { ApiClient } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'
 import { describeIndex, describeIndexes } from '../render/index-view.ts'
-import { elementsOf, parseAnswer } from '../service/service-answers.ts'
+import { printable } from '../render/text-width.ts'
+import { elementsOf, parseAnswer, parseTable } from '../service/service-answers.ts'
 import { writeLine } from '../process/terminal.ts'
 import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
@@ -11,6 +13,7 @@ import { parseJsonOption } from './option-values.ts'
 
 const PARKED_DEFAULT = 10
 const PARKED_MAX = 100
+const FIELDS_NAMED_MAX = 20
 
 export function addIndexCommand(program: Command, context: CliContext): void {
   const index = program
@@ -70,8 +73,31 @@ ${examples(
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, JSON.stringify({ created: name }))
       const next = `see how far it is with: quarry index get ${table} ${name}`
-      return writeLine(out, `created index ${name} of table ${table}; ${next}`)
+      await writeLine(out, `created index ${name} of table ${table}; ${next}`)
+      const warning = await missingField(openClient(options), table, options.field)
+      if (warning !== undefined) await writeLine(context.terminal.err, warning)
+      return undefined
     })
+}
+
+/** A sentence if the service knows all fields of the table and this is none of them. The index exists in any case. */
+async function missingField(
+  client: ApiClient,
+  table: string,
+  field: string | undefined,
+): Promise<string | undefined> {
+  if (field === undefined) return undefined
+  // The index exists by now, so the command succeeds even if the service does not show the table.
+  const shown = await client
+    .request({ method: 'GET', path: tablePath(table) })
+    .then(({ text }) => parseTable(text))
+    .catch(() => undefined)
+  if (shown === undefined) return undefined
+  const { named, more } = shown.fields
+  const isKnown = named.some(({ name }) => name === field || name.startsWith(`${field}.`))
+  if (isKnown || more > 0 || named.length === 0) return undefined
+  const names = named.slice(0, FIELDS_NAMED_MAX).map(({ name }) => printable(name))
+  return `warning: no document of ${table} has a field "${printable(field)}" yet; it has: ${names.join(', ')}`
 }
 
 function configOf({ field, template, model, config }: CreateOptions): unknown {

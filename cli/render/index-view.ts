@@ -65,8 +65,12 @@ function stateOf(status: unknown): string {
   const problems = new Set([textOf(status, 'error'), textOf(enrichment, 'error')])
   problems.delete('')
   const parked = numberOf(enrichment, 'parked')
+  const warnings = listOf(memberOf(status, 'warnings')).map(
+    (warning) => `warning: ${String(warning)}`,
+  )
   const parts = [
     ...progressOf(status, enrichment),
+    ...warnings,
     ...(parked === 0 ? [] : [`${plural(parked, 'document')} parked`]),
     ...problems,
   ]

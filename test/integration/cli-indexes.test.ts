@@ -65,13 +65,33 @@ describe('quarry index, of what documents mean', () => {
 
   afterEach(() => service[Symbol.asyncDispose]())
 
+  it('warns of a field that no document of the table has', async () => {
+    const fields = [{ name: 'title', kind: 'string' }, { name: 'author.name', kind: 'string' }] // prettier-ignore
+    const dynamic = { count: 2, is_full: false, fields }
+    const body = JSON.stringify({ name: 'books', dynamic_fields: dynamic })
+    service.intervene = ({ method }) =>
+      method === 'POST' ? { status: 201, body: '' } : { status: 200, body }
+    const create = (field: string) =>
+      runCommand(['index', 'create', 'books', 'meaning', '--field', field], service)
+
+    const missing = await create('titel')
+
+    expect(missing.exitCode).to.equal(0)
+    expect(missing.stderr).to.equal(
+      'warning: no document of books has a field "titel" yet; it has: title, author.name\n',
+    )
+    expect((await create('title')).stderr).to.equal('')
+    expect((await create('author')).stderr).to.equal('')
+  })
+
   it('asks for the shipped model by cosine, unless another one is named', async () => {
     service.intervene = () => ({ status: 201, body: '' })
 
     await runCommand(['index', 'create', 'books', 'meaning', '--field', 'title'], service)
     await runCommand(['index', 'create', 'a b', 'deep', '--template', '{{t}}', '--model', 'm'], service) // prettier-ignore
 
-    expect(service.seen.map(({ path, body }) => [path, JSON.parse(body)])).to.deep.equal([
+    const created = service.seen.filter(({ method }) => method === 'POST')
+    expect(created.map(({ path, body }) => [path, JSON.parse(body)])).to.deep.equal([
       [
         '/tables/books/indexes/meaning',
         { type: 'embeddings', field: 'title', distance_metric: 'cosine' },

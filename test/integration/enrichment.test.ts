@@ -76,6 +76,24 @@ describe('vectors that the store makes', () => {
     expect(Object.values(shards)).to.have.nested.property('[0].enrichment.enriched', COUNT + 1)
   })
 
+  it('are none of a field that no document has, which the status of the index tells', async () => {
+    await createIndex()
+    await until(async () => (await index()).status.rebuilding === false)
+    const empty = await index()
+    await call('POST', '/tables/notes/batch', { inserts: { a: { title: 'no text' } } })
+    await until(async () => (await index()).status.warnings !== undefined)
+    const missed = await index()
+    await insert({ b: 'a text' })
+    await until(async () => (await index()).status.total_indexed === 1)
+    const found = await index()
+
+    expect(empty.status).to.not.have.property('warnings')
+    expect(missed.status.warnings).to.deep.equal([
+      'no document of table "notes" has anything to embed in field "text", so the index is empty',
+    ])
+    expect(found.status).to.not.have.property('warnings')
+  })
+
   it('are still made after a restart, once, and what failed is listed with its reason', async () => {
     await createIndex()
     await insert({ good: 'fine', odd: 7 })

@@ -5,6 +5,7 @@ import {
   type DropCounts,
   type DropReport,
 } from '../../index/host/drop-report.ts'
+import { isManaged } from '../../embedding/settings.ts'
 import { FieldList, type TableField } from '../../schema/table-field.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
@@ -42,19 +43,40 @@ export async function indexInfoOf(
   )
   const parked = shards.flatMap((shard) => shard.parked).slice(0, parkedMax)
   const dropped = droppedInfoOf(sumOfReports(shards.map((shard) => shard.dropped)))
+  const status = overAll(
+    index,
+    shards.map((shard) => shard.status),
+  )
+  const warnings = await warningsOf(table, index, status)
   return {
     config: indexConfigOf(index),
     status: {
-      ...overAll(
-        index,
-        shards.map(({ status }) => status),
-      ),
+      ...status,
       dropped_values: dropped,
       ...(fields === undefined ? {} : { dynamic_fields: showFields(fields) }),
+      ...(warnings.length === 0 ? {} : { warnings }),
     },
     ...(parkedMax === 0 ? {} : { parked_documents: parked.map(showParked) }),
-    shard_status: Object.fromEntries(shards.map(({ id, status }) => [id, status])),
+    shard_status: Object.fromEntries(shards.map((shard) => [shard.id, shard.status])),
   }
+}
+
+/** An index over a field that no document has is complete, and finds nothing. */
+async function warningsOf(
+  table: OpenTable,
+  { name }: IndexDefinition,
+  status: Omit<IndexStatusInfo, 'dropped_values'>,
+): Promise<readonly string[]> {
+  const settings = table.embeddings.get(name)?.settings
+  if (settings === undefined || !isManaged(settings) || settings.source.kind !== 'field') return []
+  const isComplete = !status.rebuilding && status.documents_behind === 0 && status.error === ''
+  if (!isComplete || status.total_indexed > 0) return []
+  const stats = await Promise.all(table.shards.map((shard) => shard.stats().catch(() => undefined)))
+  if (stats.every((one) => one === undefined || one.empty)) return []
+  const { path } = settings.source
+  return [
+    `no document of table "${table.tableName}" has anything to embed in field "${path}", so the index is empty`,
+  ]
 }
 
 function showFields(fields: readonly TableField[]): DynamicFieldsInfo {

@@ -41,6 +41,8 @@ export interface IndexStatusInfo {
   readonly dynamic_fields?: DynamicFieldsInfo
   /** Absent where clients write the vectors. */
   readonly enrichment?: EnrichmentInfo
+  /** Over all shards; absent when there are none. */
+  readonly warnings?: readonly string[]
 }
 
 /** How far vectors are that the store makes. */

@@ -789,6 +789,11 @@ export interface components {
             readonly dropped_values: components["schemas"]["DroppedValues"];
             readonly dynamic_fields?: components["schemas"]["DynamicFields"];
             readonly enrichment?: components["schemas"]["Enrichment"];
+            /**
+             * @description What is probably not meant, in the status over all shards: the index has all documents and found in none of them
+             *     the field that it is of.
+             */
+            readonly warnings?: readonly string[];
         };
         /**
          * @description How far the vectors are that the store makes; absent where clients write them. A document that could not get its vector
