@@ -14,9 +14,12 @@ export type MediaType =
 const PDF_HEADER_WITHIN = 1024
 /** Looked at to tell text from other bytes. */
 const TEXT_LOOK_BYTES = 4096
-const HTML_START = /^[\s\uFEFF]*(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body)\b/i
+const HTML_START = /^\s*<(?:!doctype html|html|head|body)\b/i
 const TEXT_TYPES =
   /^(?:text\/|application\/(?:json|xml|yaml|x-ndjson|javascript)\b)|[+](?:json|xml)\b/
+/** XML whose first element is a drawing. Its source says nothing of what a person sees. */
+const SVG_START = /^\s*(?:<\?xml[^>]*>\s*)?(?:<!doctype svg[^>]*>\s*)?<svg[\s>]/i
+const SVG_TYPE = /^image\/svg[+]xml\b/
 const HTML_TYPES = /^(?:text\/html|application\/xhtml\+xml)\b/
 const UNKNOWN_TYPES = /^(?:application|binary)\/octet-stream\b/
 const CHARSET = /\bcharset\s*=\s*["']?([\w:.-]{1,40})/i
@@ -61,10 +64,23 @@ function textTypeOf(bytes: Buffer, declared: string | undefined): MediaType {
     const named = isUnknown ? 'it' : `it is declared as ${declared.split(';')[0]}, and`
     throw refuseMedium(`${named} is neither an image, a sound, a film, a PDF, a page nor a text`)
   }
-  const look = bytes.toString('latin1', 0, TEXT_LOOK_BYTES)
+  const look = startOf(bytes)
+  refuseDrawing(look, declared ?? '')
   const charset = CHARSET.exec(declared ?? '')?.[1]
   if (!isHtml(look, declared ?? '')) return { kind: 'text', charset }
   return { kind: 'html', charset: charset ?? CHARSET.exec(look)?.[1] }
+}
+
+function refuseDrawing(look: string, declared: string): void {
+  const starts = !declared.startsWith('text/plain') && SVG_START.test(look)
+  if (!starts && !SVG_TYPE.test(declared)) return
+  throw refuseMedium('it is an SVG drawing, which is not drawn here; send it as PNG, JPEG or WebP')
+}
+
+/** Without a byte order mark and comments, which would hide the first element. */
+function startOf(bytes: Buffer): string {
+  const start = bytes.toString('latin1', 0, TEXT_LOOK_BYTES)
+  return start.replace(/^\xef\xbb\xbf/, '').replaceAll(/<!--[\s\S]*?-->/g, '')
 }
 
 function isHtml(look: string, declared: string): boolean {
