@@ -45,8 +45,10 @@ export class WatchedInference implements AsyncDisposable {
     const ports = ['--port', '0', '--health-port', '0']
     const args = ['inference', ...ports, '--models-dir', modelsDir, '--log-level', 'error']
     const preload = `--import=${WATCH.href}?folder=${encodeURIComponent(notes)}`
+    // A worker may write nothing else.
+    const options = `${preload} --allow-fs-write=${notes}/`
     const child = spawn(process.execPath, [BIN, ...args], {
-      env: { PATH: process.env['PATH'], NODE_OPTIONS: preload, ...env },
+      env: { PATH: process.env['PATH'], NODE_OPTIONS: options, ...env },
     })
     const { api } = await readyLine(child)
     return new WatchedInference(api, child, notes)

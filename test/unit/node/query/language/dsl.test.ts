@@ -64,7 +64,9 @@ function bounds<Value>(value: fc.Arbitrary<Value>, compare: (a: Value, b: Value)
   })
 }
 
-const bytewise = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+/** As terms are ordered: composed, by bytes. */
+const bytewise = (a: string, b: string): number =>
+  Buffer.compare(Buffer.from(a.normalize('NFC')), Buffer.from(b.normalize('NFC')))
 
 function printedBounds({ min, max, inclusiveMin, inclusiveMax }: QueryBounds<unknown>): Printed {
   return { min, max, inclusive_min: inclusiveMin, inclusive_max: inclusiveMax }

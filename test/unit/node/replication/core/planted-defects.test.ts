@@ -66,8 +66,8 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'a promise made while a grant runs': {
     file: 'replica-core.ts',
-    text: 'isGranted || ',
-    instead: '',
+    text: 'if (epoch > FIRST_EPOCH && (this.#grantUntilMs ?? Infinity) > nowMs) return',
+    instead: 'if (nowMs < 0) return',
     faults: ['hand_over', 'partition', 'pause'],
     timing: QUICK_REMOVAL,
   },
