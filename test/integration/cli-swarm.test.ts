@@ -220,7 +220,7 @@ describe('quarry swarm', () => {
     const [, err] = await output(child)
 
     expect(child.exitCode).to.equal(78)
-    expect(err).to.match(/^error: .* ENOTDIR: .*\n$/)
+    expect(err).to.match(/^error: the data directory \S+ lies below a file: name a directory .*\n$/)
   })
 
   it('explains a data directory that another process uses, like a port that is in use', async () => {

@@ -14,7 +14,7 @@ const FOLDERS = {
 }
 const ROUNDS = 6
 /** A fault lasts for moments, so a run may miss it. */
-const RUNS_MAX = 3
+const RUNS_MAX = 12
 
 const DEFECTS: Readonly<Record<string, Defect>> = {
   'a count where documents are sent, not where they are taken': {

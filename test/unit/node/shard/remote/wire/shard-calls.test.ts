@@ -78,7 +78,11 @@ describe('messages of shard calls', () => {
     )
     expect(indexStatus.readAnswer(answerOf('the state of an index'))).to.deep.equal(INDEX_STATUS)
     const reason = 'disk full'
-    expect(state.readAnswer(answerOf('read only'))).to.deep.equal({ kind: 'read_only', reason })
+    expect(state.readAnswer(answerOf('read only'))).to.deep.equal({
+      kind: 'read_only',
+      reason,
+      documentsBehind: 0,
+    })
     expect(readRows(answerOf('rows of a scan'))).to.have.length(2)
   })
 
