@@ -8,11 +8,14 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { readyLine } from './quarry-command.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../../bin/quarry')
 const WATCH = new URL('../slices/slice-watch.ts', import.meta.url)
 const MIB = 1024 * 1024
+/** What slice-watch.ts begins such a line with. */
+const PRINTED = 'slice-watch '
 
 /** Whose thread: the server's event loop, the thread of its built-in models, a worker process. */
 export type WatchedRole = 'server' | 'thread' | 'worker'
@@ -27,11 +30,16 @@ export class WatchedInference implements AsyncDisposable {
   readonly url: string
   readonly #child: ChildProcessWithoutNullStreams
   readonly #folder: string
+  /** The lines of workers, which may write no files: `role-… cpu work`. */
+  #printed: string[] = []
 
   private constructor(url: string, child: ChildProcessWithoutNullStreams, folder: string) {
     this.url = url
     this.#child = child
     this.#folder = folder
+    createInterface(child.stderr).on('line', (line) => {
+      if (line.startsWith(PRINTED)) this.#printed.push(line.slice(PRINTED.length))
+    })
   }
 
   static async start(
@@ -45,10 +53,8 @@ export class WatchedInference implements AsyncDisposable {
     const ports = ['--port', '0', '--health-port', '0']
     const args = ['inference', ...ports, '--models-dir', modelsDir, '--log-level', 'error']
     const preload = `--import=${WATCH.href}?folder=${encodeURIComponent(notes)}`
-    // A worker may write nothing else.
-    const options = `${preload} --allow-fs-write=${notes}/`
     const child = spawn(process.execPath, [BIN, ...args], {
-      env: { PATH: process.env['PATH'], NODE_OPTIONS: options, ...env },
+      env: { PATH: process.env['PATH'], NODE_OPTIONS: preload, ...env },
     })
     const { api } = await readyLine(child)
     return new WatchedInference(api, child, notes)
@@ -56,6 +62,7 @@ export class WatchedInference implements AsyncDisposable {
 
   /** Forgets what was noted so far. */
   async mark(): Promise<void> {
+    this.#printed = []
     for (const name of await readdir(this.#folder)) await truncate(path.join(this.#folder, name))
     // Writing 5 there sets the peak back to what is held now.
     writeFileSync(`/proc/${this.#child.pid}/clear_refs`, '5')
@@ -68,7 +75,11 @@ export class WatchedInference implements AsyncDisposable {
     const texts = await Promise.all(
       files.map((name) => readFile(path.join(this.#folder, name), 'utf8')),
     )
-    const turns = texts.flatMap((text) => text.trimEnd().split('\n'))
+    const printed = this.#printed.filter((line) => line.startsWith(`${role}-`))
+    const turns = [
+      ...texts.flatMap((text) => text.trimEnd().split('\n')),
+      ...printed.map((line) => line.slice(line.indexOf(' ') + 1)),
+    ]
     const longest = (at: number): number =>
       turns.reduce((ms, turn) => Math.max(ms, Number(turn.split(' ')[at] ?? 0)), 0)
     return { cpuMs: longest(0), workMs: longest(1) }

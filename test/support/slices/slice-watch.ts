@@ -1,9 +1,10 @@
 // Loaded before a program (--import with `?folder=` behind its URL), in its processes and threads: notes
 // how long each turn of the event loop holds its thread, in time of the processor, of which a busy
 // machine takes nothing: all of it, and what was left of it for work beside collections of garbage.
-// Each thread writes a file of its own, a line for each turn that was long.
+// Each thread writes a file of its own, a line for each turn that was long. A process that may write no files
+// prints the name of its file and the line on standard error, behind "slice-watch".
 
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { isMainThread, threadId } from 'node:worker_threads'
 import { CollectionWatch } from '../../../lib/collection-watch.ts'
@@ -18,7 +19,16 @@ const role = process.argv.some((arg) => arg.includes('model-worker-entry'))
     ? 'server'
     : 'thread'
 const file = path.join(folder, `${role}-${process.pid}-${threadId}`)
-writeFileSync(file, '')
+/** Undefined in a process that may do everything. */
+const mayWrite = process.permission?.has('fs.write', folder) ?? true
+const STANDARD_ERROR = 2
+
+function note(line: string): void {
+  if (mayWrite) appendFileSync(file, line)
+  else writeSync(STANDARD_ERROR, `slice-watch ${path.basename(file)} ${line}`)
+}
+
+if (mayWrite) writeFileSync(file, '')
 
 const collections = CollectionWatch.start()
 let beforeMs = performance.now()
@@ -31,7 +41,7 @@ setInterval(() => {
   if (cpuMs >= NOTED_MS) {
     collections.whenKnown(() => {
       const workMs = Math.max(0, cpuMs - collections.msWithin(beganMs, endedMs))
-      appendFileSync(file, `${cpuMs.toFixed(1)} ${workMs.toFixed(1)}\n`)
+      note(`${cpuMs.toFixed(1)} ${workMs.toFixed(1)}\n`)
     })
   }
   beforeMs = performance.now()
