@@ -357,10 +357,18 @@ function pathOf(table: string): string {
   return `/api/v1/tables/${table}`
 }
 
+/** What filters ask has a type from the start: without, the first value that comes decides what may be asked. */
+const TYPES = {
+  dynamic_templates: [
+    { match: 'n', mapping: { type: 'numeric' } },
+    { match: 's', mapping: { type: 'keyword' } },
+  ],
+}
+
 function schemaOf(typed: boolean): unknown {
-  if (!typed) return {}
+  if (!typed) return TYPES
   const schemas = { item: { schema: { type: 'object', required: ['n'] } } }
-  return { default_type: 'item', enforce_types: true, document_schemas: schemas }
+  return { ...TYPES, default_type: 'item', enforce_types: true, document_schemas: schemas }
 }
 
 interface Shards {

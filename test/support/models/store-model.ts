@@ -205,12 +205,16 @@ function elementsOf(value: Value | undefined): readonly Value[] {
   return isList(value) ? value.flatMap(elementsOf) : [value]
 }
 
+function composed(value: Value): string | undefined {
+  return typeof value === 'string' ? value.normalize() : undefined
+}
+
 function valuePasses(
   filter: Exclude<Filter, { readonly ids: unknown } | { readonly must_not: unknown }>,
   value: Value,
 ): boolean {
-  if ('term' in filter) return value === filter.term
-  if ('prefix' in filter) return typeof value === 'string' && value.startsWith(filter.prefix)
+  if ('term' in filter) return composed(value) === composed(filter.term)
+  if ('prefix' in filter) return composed(value)?.startsWith(filter.prefix.normalize()) === true
   if (!isNumber(value) || !isNumber(filter.min) || !isNumber(filter.max)) return false
   const integer = integerOf(value)
   return integer >= integerOf(filter.min) && integer < integerOf(filter.max)
