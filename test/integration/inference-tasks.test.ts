@@ -392,7 +392,7 @@ describe('the tasks of the inference API', () => {
       'chunk',
       { text: 'a', config: { model: 'x' } },
       404,
-      'the chunkers here are fixed',
+      'the chunkers here are ',
     ],
     'overlap as large as the target': [
       'chunk',

@@ -68,6 +68,7 @@ function script(ports: Readonly<Record<string, string>>): string {
     if (whyNotRun(command) !== undefined) return ''
     const local = command
       .replace('cluster start', `cluster start --api-port ${api} ${FREE_PORTS}`)
+      .replaceAll('127.0.0.1:8080', `127.0.0.1:${api}`)
       .replaceAll(
         /127\.0\.0\.1:808([123])/g,
         (_, node) => `127.0.0.1:${Number(api) + Number(node) - 1}`,

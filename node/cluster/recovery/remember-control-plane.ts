@@ -48,17 +48,31 @@ async function remember(
     remembered.paths ??= new Set((await memory.configurations()).keys())
     const known = remembered.paths
     for (const path of changed) {
-      const configuration = map.configurationOf(path)
-      const isHere = configuration?.replicas.includes(nodeId) === true
-      if (isHere || known.has(path)) {
-        await memory.remember(path, isHere ? configuration : undefined)
-      }
-      if (isHere) known.add(path)
-      else known.delete(path)
+      // Before it is read: a change that comes while it is written is another one.
       changed.delete(path)
+      await rememberPath(path, { map, memory, nodeId, known }).catch((error: unknown) => {
+        changed.add(path)
+        throw error
+      })
     }
     await memory.see({ revision: map.seenRevision })
   } catch (error) {
     log.warn('the newest of the control plane is not remembered', { reason: messageOf(error) })
   }
+}
+
+async function rememberPath(
+  path: ShardPath,
+  {
+    map,
+    memory,
+    nodeId,
+    known,
+  }: Pick<Remembering, 'map' | 'memory' | 'nodeId'> & { readonly known: Set<ShardPath> },
+): Promise<void> {
+  const configuration = map.configurationOf(path)
+  const isHere = configuration?.replicas.includes(nodeId) === true
+  if (isHere || known.has(path)) await memory.remember(path, isHere ? configuration : undefined)
+  if (isHere) known.add(path)
+  else known.delete(path)
 }
