@@ -54,6 +54,17 @@ interface OllamaOptions {
   readonly stop?: readonly string[]
 }
 
+/** Options that have the same name here. Others are for other servers, and nothing checks their values. */
+const SAME_OPTIONS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'stop',
+] as const satisfies readonly (keyof OllamaOptions)[]
+
 const NS_PER_MS = 1_000_000
 
 type Parts = Pick<ApiContext, 'service' | 'clock' | 'random'>
@@ -103,9 +114,10 @@ async function answerAsked(
 }
 
 function chatBody({ messages = [], tools, options = {} }: Partial<OllamaBody>): Partial<ChatBody> {
-  const { repeat_penalty: repetition, num_predict: predict, ...same } = options
+  const { repeat_penalty: repetition, num_predict: predict } = options
+  const same = SAME_OPTIONS.filter((name) => options[name] !== undefined)
   return {
-    ...same,
+    ...Object.fromEntries(same.map((name) => [name, options[name]])),
     messages: messages.map(messageBody),
     ...(tools === undefined ? {} : { tools }),
     ...(repetition === undefined ? {} : { repetition_penalty: repetition }),
