@@ -22,7 +22,7 @@ import { PLAIN_DISTANCES, VectorWorld } from '../support/worlds/vector-world.ts'
 const DIMENSION = 24
 const DOCUMENTS = 720
 const WRITTEN_TOGETHER = 180
-const QUERIES = 10
+const QUERIES = 40
 /** Where syncs cost nothing, if there is such a place. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 const LIMIT = 10
@@ -57,9 +57,6 @@ const VECTORS: Readonly<Record<string, (random: Random) => MakeVector>> = {
   },
 }
 
-/** Beside usearch, graphs of faiss find a little less with the same candidates. */
-const FAISS_RECALL_MIN = 0.85
-
 /** Graphs and lists of some hundred rows, which are extended; lists alone; or neither. */
 const SHAPES = {
   'graphs and lists': { graphs: 150, lists: 64, recallMin: 0.95 },
@@ -76,8 +73,7 @@ export function describeDenseSearch(engine: VectorEngine): void {
         const settings = { dimension: DIMENSION, metric, engine, quantization }
         for (const [name, makerOf] of Object.entries(VECTORS)) {
           const make = makerOf(seededRandom(SEED))
-          const ofFaiss = engine === 'faiss' && shape === 'graphs and lists'
-          const recallMin = ofFaiss ? FAISS_RECALL_MIN : SHAPES[shape].recallMin
+          const { recallMin } = SHAPES[shape]
           expect(recallOf(settings, SHAPES[shape], make), name).to.be.at.least(recallMin)
         }
       })

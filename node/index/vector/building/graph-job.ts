@@ -13,7 +13,7 @@ import { Kernels } from '../kernels/code-memory.ts'
 import { buildLists, type FormerLists } from '../lists/lists-builder.ts'
 import { readFormerLists } from '../lists/lists-file.ts'
 import { RowLists } from '../lists/row-lists.ts'
-import { isReliable, isStillReliable, SearchTrial, type Trial } from '../lists/search-trial.ts'
+import { isReliable, SearchTrial, type Trial } from '../lists/search-trial.ts'
 import { FileRows } from './file-rows.ts'
 import { growTried, type FormerGraph } from './tried-graph.ts'
 
@@ -117,11 +117,10 @@ function* growGraph({
 
 /** Where the former centers are not good enough for all rows, lists are made once more with others. */
 function* makeLists(building: Building): Paced<BuiltFile> {
-  const { base, rowCount, files } = building.job
+  const { base, files } = building.job
   const former = base.lists
   if (former !== undefined) {
     const sum = yield* writeLists(building, readFormerLists(former.path))
-    if (isStillReliable(former.trial, rowCount)) return { ...sum, trial: former.trial }
     const trial = yield* tryLists(building, sum)
     if (isReliable(trial) || !isReliable(former.trial)) return { ...sum, trial }
     rmSync(files.lists)
@@ -178,5 +177,5 @@ export const BUILDS_HERE: GraphBuilder = {
   },
 }
 
-const NO_FILE: BuiltFile = { bytes: 0, sum: 0, trial: { found: 0, rowCount: 0 } }
+const NO_FILE: BuiltFile = { bytes: 0, sum: 0, trial: { found: 0 } }
 const NOTHING: BuiltGraph = { graph: undefined, codes: undefined, lists: NO_FILE }

@@ -13,13 +13,7 @@ import {
   type VectorGraph,
 } from '../graph/vector-graph.ts'
 import type { RowSource } from '../lists/lists-builder.ts'
-import {
-  isReliable,
-  isStillReliable,
-  sampleOf,
-  type SearchTrial,
-  type Trial,
-} from '../lists/search-trial.ts'
+import { isReliable, sampleOf, type SearchTrial, type Trial } from '../lists/search-trial.ts'
 
 /** A graph of the first rows, in a file. */
 export interface FormerGraph {
@@ -104,9 +98,6 @@ function* grow(plan: GraphPlan, codes: GraphCodes, former?: FormerGraph): Sliced
     yield
   }
   const graph = growing.finish()
-  if (former !== undefined && isStillReliable(former.trial, rowCount)) {
-    return { growing, graph, codes, trial: former.trial }
-  }
   const trial = yield* (yield* plan.trial()).ofGraph(graph, codes)
   return { growing, graph, codes, trial }
 }

@@ -15,16 +15,19 @@ import type {
   VectorGraph,
 } from './vector-graph.ts'
 
-/** Neighbours of a row, twice as many in the lowest layer; and how the rows are kept. */
+/**
+ * Neighbours of a row, twice as many in the lowest layer; and how the rows are kept. With 16, a graph that grows in
+ * batches found 0.91 of the ten nearest of 720 rows of 24 numbers, and with 32 it finds 0.99.
+ */
 const FACTORY: Readonly<Record<Quantization, string | undefined>> = {
-  f32: 'HNSW16,Flat',
-  f16: 'HNSW16,SQfp16',
-  i8: 'HNSW16,SQ8',
+  f32: 'HNSW32,Flat',
+  f16: 'HNSW32,SQfp16',
+  i8: 'HNSW32,SQ8',
   binary: undefined,
 }
 const BYTES: Readonly<Record<Quantization, number>> = { f32: 4, f16: 2, i8: 1, binary: 0 }
 /** Neighbours and level of a row, about. */
-const NODE_BYTES = 160
+const NODE_BYTES = 290
 /** Each call of the library that adds rows makes a lock for each row that it has. */
 const ADDED_TOGETHER_MIN = 64
 const ADDED_TOGETHER_SHARE = 16

@@ -19,23 +19,15 @@ const NEAREST = 10
 /** The least share of the nearest that searches of the default effort have to find. */
 const FOUND_MIN = 0.95
 
-/** A trial is valid until there are so many times the rows. */
-const TRIED_GROWTH_MAX = 1.5
-
-/** How well searches found what they were tried with, and how many rows there were. */
+/** How well searches found what they were tried with. */
 export interface Trial {
+  /** The share of the nearest rows that were found, from 0 to 1. */
   readonly found: number
-  readonly rowCount: number
 }
 
 /** Whether searches may rely on what was tried. */
-export function isReliable({ found }: Pick<Trial, 'found'>): boolean {
+export function isReliable({ found }: Trial): boolean {
   return found >= FOUND_MIN
-}
-
-/** Whether what was tried before is still known to be good with more rows. */
-export function isStillReliable(former: Trial, rowCount: number): boolean {
-  return isReliable(former) && rowCount < former.rowCount * TRIED_GROWTH_MAX
 }
 
 interface TriedQuery {
@@ -127,7 +119,7 @@ export class SearchTrial {
       wanted += tried.wanted
       yield
     }
-    return { found: wanted === 0 ? 1 : found / wanted, rowCount: this.#source.rowCount }
+    return { found: wanted === 0 ? 1 : found / wanted }
   }
 }
 
