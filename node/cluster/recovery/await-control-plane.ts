@@ -21,9 +21,11 @@ import { untilAnswered, type Waiting } from '../until-answered.ts'
 import type { ControlPlaneMemory } from './control-plane-memory.ts'
 import {
   RECOVERED_KEY,
+  REFUSING_PREFIX,
   REPORT_PREFIX,
   SHARDS_PER_PAGE,
   decodeRecovered,
+  encodeRefusing,
   encodeReport,
   type ReportedShard,
 } from './recovery-records.ts'
@@ -46,7 +48,7 @@ export interface KnownHere {
 export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Promise<void> {
   const { memory } = known
   const { log, clock, signal } = waiting
-  let isReported = false
+  let hasReported = false
   for (;;) {
     const now = await untilAnswered(() => readControlPlane(known), waiting)
     if (now === undefined) return // the store of another cluster, or an empty one: the join refuses it
@@ -60,13 +62,14 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
       return
     }
     if (own !== '') await memory.refuse(own)
-    if (!isReported) {
-      await untilAnswered(() => report(known), waiting)
+    // Once in each life, which may know more; and again if a recovery that did not come to its end has removed it.
+    if (!hasReported || !now.isReported) await untilAnswered(() => report(known), waiting)
+    if (!hasReported) {
       log.error('the control plane is older than what this node has seen: this start waits', {
         reason: refusal,
         remedy: WAY_OUT,
       })
-      isReported = true
+      hasReported = true
     }
     await clock.sleep(POLL_MS, signal)
   }
@@ -77,8 +80,10 @@ interface ControlPlane {
   /** The greatest incarnation with which this node registered, as the control plane knows. */
   readonly registered: number
   readonly recovered: number
-  /** Whether a node has reported that it refuses the control plane. */
+  /** Whether a node has said that it refuses the control plane. */
   readonly isRefused: boolean
+  /** Whether this node has, with all pages of its report. */
+  readonly isReported: boolean
 }
 
 /** Undefined if it does not have this node's cluster. */
@@ -91,10 +96,12 @@ async function readControlPlane(known: KnownHere): Promise<ControlPlane | undefi
   }
   const record = await coordination.get(nodeKey(identity.nodeId))
   const done = await coordination.get(RECOVERED_KEY)
+  const refusing = (await coordination.list(REFUSING_PREFIX)).entries.map(({ key }) => key)
   return {
     registered: record === undefined ? 0 : decodeNode(record.value).incarnation,
     recovered: decodeRecovered(done?.value),
-    isRefused: (await coordination.list(REPORT_PREFIX)).entries.length > 0,
+    isRefused: refusing.length > 0,
+    isReported: refusing.includes(REFUSING_PREFIX + identity.nodeId),
     // The last, so that its revision is the greatest.
     listing: await coordination.list(CONFIGURATION_PREFIX),
   }
@@ -142,6 +149,11 @@ async function report({ coordination, memory, identity, promisedOf }: KnownHere)
   for (const { key } of old.entries) {
     if (!kept.has(key)) await put(coordination, { type: 'delete', key })
   }
+  await put(coordination, {
+    type: 'put',
+    key: REFUSING_PREFIX + node,
+    value: encodeRefusing(pages),
+  })
 }
 
 function pageKey(node: string, page: number): string {

@@ -2,14 +2,11 @@
 // Format: docs/formats/data-directory.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
-import {
-  decodeConfiguration,
-  encodeConfiguration,
-  type ShardPath,
-} from '../../controller/core/records/cluster-codec.ts'
+import { isText, isWhole } from '../../../lib/json-record.ts'
+import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { ShardConfiguration } from '../../replication/core/configuration.ts'
+import { configurationIn, decodeStored, encodeStored, storedConfiguration } from './stored-json.ts'
 
 const SEEN_KEY = '/control-plane/seen'
 const SHARD_PREFIX = '/control-plane/shards/'
@@ -79,7 +76,10 @@ export class ControlPlaneMemory {
   async configurations(): Promise<ReadonlyMap<ShardPath, ShardConfiguration>> {
     const { entries } = await this.#local.list(SHARD_PREFIX)
     return new Map(
-      entries.map(({ key, value }) => [key.slice(SHARD_PREFIX.length), decodeShard(value)]),
+      entries.map(({ key, value }) => {
+        const stored = decodeStored(value, damaged)
+        return [key.slice(SHARD_PREFIX.length), configurationIn(stored, damaged)]
+      }),
     )
   }
 
@@ -90,7 +90,7 @@ export class ControlPlaneMemory {
       const change =
         configuration === undefined
           ? ({ type: 'delete', key } as const)
-          : ({ type: 'put', key, value: encodeShard(configuration) } as const)
+          : ({ type: 'put', key, value: encodeStored(storedConfiguration(configuration)) } as const)
       await this.#local.commit({ when: [], changes: [change] })
     })
   }
@@ -99,7 +99,7 @@ export class ControlPlaneMemory {
     return this.#enqueue(async () => {
       const next = edit(this.#seen)
       if (JSON.stringify(next) === JSON.stringify(this.#seen)) return
-      const value = Buffer.from(JSON.stringify({ format: 1, ...next }))
+      const value = encodeStored(next)
       await this.#local.commit({ when: [], changes: [{ type: 'put', key: SEEN_KEY, value }] })
       this.#seen = next
     })
@@ -112,33 +112,11 @@ export class ControlPlaneMemory {
   }
 }
 
-function encodeShard(configuration: ShardConfiguration): Buffer {
-  const text = encodeConfiguration(configuration).toString()
-  const { revision } = configuration
-  return Buffer.from(JSON.stringify({ format: 1, revision, configuration: text }))
-}
-
-function decodeShard(bytes: Buffer): ShardConfiguration {
-  const { revision, configuration } = recordIn(bytes)
-  if (!isWhole(revision) || !isText(configuration)) throw damaged()
-  return decodeConfiguration(Buffer.from(configuration), revision)
-}
-
 function decodeSeen(bytes: Buffer): Seen {
-  const { revision, store, recovery, registered, refusal } = recordIn(bytes)
+  const { revision, store, recovery, registered, refusal } = decodeStored(bytes, damaged)
   if (!isWhole(revision) || !isWhole(recovery) || !isWhole(registered)) throw damaged()
   if (!isText(store) || !isText(refusal)) throw damaged()
   return { revision, store, recovery, registered, refusal }
-}
-
-function recordIn(bytes: Buffer) {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isJsonRecord(value) && value['format'] === 1) return value
-  } catch {
-    // refused below
-  }
-  throw damaged()
 }
 
 function damaged(): ServiceError {

@@ -16,18 +16,21 @@ import {
   encodeConfiguration,
   type ShardPath,
 } from '../../controller/core/records/cluster-codec.ts'
-import type { Coordination } from '../../coordination/coordination.ts'
+import type { Change, Coordination } from '../../coordination/coordination.ts'
 import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
 import {
   RECOVERED_KEY,
+  REFUSING_PREFIX,
   REPORT_PREFIX,
   decodeRecovered,
+  decodeRefusing,
   decodeReport,
   encodeRecovered,
   type RecoveryReport,
+  type ReportedShard,
 } from './recovery-records.ts'
 
-/** So many reports go in the commit that ends the recovery; a commit has few changes. */
+/** A commit has at most 128 changes. */
 const DELETES_MAX = 100
 
 /** What was decided for one shard. */
@@ -64,27 +67,54 @@ export interface RecoveryOrder {
  */
 export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
   const { coordination, shardPrefix } = order
-  const reports = (await coordination.list(REPORT_PREFIX)).entries.map(({ value }) =>
-    decodeReport(value),
-  )
+  const reports = await wholeReports(coordination)
   const reported = [...new Set(reports.map(({ node }) => node))]
   await assertAllReported(order, reports)
   const existing = await coordination.list(shardPrefix)
   const paths = new Set(existing.entries.map(({ key }) => key.slice(shardPrefix.length)))
   const stored = await storedConfigurations(coordination)
+  const said = byPath(reports)
   const shards: RecoveredShard[] = []
   for (const path of paths) {
-    const decided = decide(path, stored.get(path), reports)
+    const decided = decide(path, stored.get(path), said.get(path) ?? [])
     if (decided === undefined) continue // it was never placed
     await write(coordination, decided, stored.get(path)?.revision ?? 0)
     const { from, configuration } = decided
     const { epoch, replicas, inSync } = configuration
     shards.push({ path, epoch, from, replicas, inSync: inSync.map(({ node }) => node) })
   }
-  const known = reports.flatMap((report) => report.shards.map(({ path }) => path))
-  const unknown = [...new Set(known.filter((path) => !paths.has(path)))]
+  const unknown = [...said.keys()].filter((path) => !paths.has(path))
   const number = await finish(coordination, reports)
   return { number, reported, shards, unknown }
+}
+
+/** Those of which every page is there: a node may have ended while it wrote them, and without the last nothing counts. */
+async function wholeReports(coordination: Coordination): Promise<readonly RecoveryReport[]> {
+  const refusing = await coordination.list(REFUSING_PREFIX)
+  const pages = await coordination.list(REPORT_PREFIX)
+  const reports = pages.entries.map(({ value }) => decodeReport(value))
+  return refusing.entries.flatMap(({ key, value }) => {
+    const own = reports.filter(({ node }) => node === key.slice(REFUSING_PREFIX.length))
+    return own.length === decodeRefusing(value) ? own : []
+  })
+}
+
+interface SaidOfShard extends Omit<ReportedShard, 'path'> {
+  readonly node: NodeId
+}
+
+function byPath(
+  reports: readonly RecoveryReport[],
+): ReadonlyMap<ShardPath, readonly SaidOfShard[]> {
+  const said = new Map<ShardPath, SaidOfShard[]>()
+  for (const { node, shards } of reports) {
+    for (const { path, promised, configuration } of shards) {
+      const of = said.get(path) ?? []
+      of.push({ node, promised, configuration })
+      said.set(path, of)
+    }
+  }
+  return said
 }
 
 /** CPR2. */
@@ -141,19 +171,16 @@ interface Decided {
 function decide(
   path: ShardPath,
   stored: ShardConfiguration | undefined,
-  reports: readonly RecoveryReport[],
+  said: readonly SaidOfShard[],
 ): Decided | undefined {
   let newest = stored
   let from: NodeId | undefined
   let epoch = stored?.epoch ?? 0
-  for (const { node, shards } of reports) {
-    for (const { path: own, promised, configuration } of shards) {
-      if (own !== path) continue
-      epoch = Math.max(epoch, promised, configuration.epoch)
-      if (newest !== undefined && !isNewer(configuration, newest)) continue
-      newest = configuration
-      from = node
-    }
+  for (const { node, promised, configuration } of said) {
+    epoch = Math.max(epoch, promised, configuration.epoch)
+    if (newest !== undefined && !isNewer(configuration, newest)) continue
+    newest = configuration
+    from = node
   }
   if (newest === undefined) return undefined
   const operation = `recovery/${epoch + 1}`
@@ -185,7 +212,10 @@ async function write(
   )
 }
 
-/** Nodes wait for a number that is greater than that of each recovery that they have accepted. */
+/**
+ * Nodes wait for a number that is greater than that of each recovery that they have accepted. Nobody refuses the control
+ * plane any more from that commit on; pages of reports that stay behind mean nothing.
+ */
 async function finish(
   coordination: Coordination,
   reports: readonly RecoveryReport[],
@@ -193,12 +223,25 @@ async function finish(
   const before = await coordination.get(RECOVERED_KEY)
   const numbers = reports.map(({ recovery }) => recovery)
   const number = Math.max(decodeRecovered(before?.value), ...numbers) + 1
-  const { entries } = await coordination.list(REPORT_PREFIX)
-  const deletes = entries.map(({ key }) => ({ type: 'delete' as const, key }))
-  for (const change of deletes.slice(DELETES_MAX)) {
-    await coordination.commit({ when: [], changes: [change] })
-  }
+  const refusing = await deletesOf(coordination, REFUSING_PREFIX)
+  const last = refusing.splice(0, DELETES_MAX)
+  await commitInParts(coordination, refusing)
   const done = { type: 'put' as const, key: RECOVERED_KEY, value: encodeRecovered(number) }
-  await coordination.commit({ when: [], changes: [...deletes.slice(0, DELETES_MAX), done] })
+  await coordination.commit({ when: [], changes: [...last, done] })
+  await commitInParts(coordination, await deletesOf(coordination, REPORT_PREFIX))
   return number
+}
+
+async function deletesOf(coordination: Coordination, prefix: string): Promise<Change[]> {
+  const { entries } = await coordination.list(prefix)
+  return entries.map(({ key }) => ({ type: 'delete', key }))
+}
+
+async function commitInParts(
+  coordination: Coordination,
+  changes: readonly Change[],
+): Promise<void> {
+  for (let from = 0; from < changes.length; from += DELETES_MAX) {
+    await coordination.commit({ when: [], changes: changes.slice(from, from + DELETES_MAX) })
+  }
 }

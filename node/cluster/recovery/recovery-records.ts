@@ -3,15 +3,14 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
-import {
-  decodeConfiguration,
-  encodeConfiguration,
-  type ShardPath,
-} from '../../controller/core/records/cluster-codec.ts'
+import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
+import { configurationIn, decodeStored, encodeStored, storedConfiguration } from './stored-json.ts'
 
 /** A node's report has pages under it and the node's id. */
 export const REPORT_PREFIX = '/recovery/nodes/'
+/** Under it and the node's id stands that the node refuses the control plane. It comes behind all pages of its report. */
+export const REFUSING_PREFIX = '/recovery/refusing/'
 /** How often the control plane was recovered. */
 export const RECOVERED_KEY = '/recovery/done'
 /** Each has about 400 bytes, so a page is far below the limit of a value. */
@@ -37,18 +36,15 @@ export interface RecoveryReport {
 }
 
 export function encodeReport({ node, revision, recovery, shards }: RecoveryReport): Buffer {
-  const rows = shards.map(({ path, promised, configuration }) => ({
-    path,
-    promised,
-    revision: configuration.revision,
-    configuration: encodeConfiguration(configuration).toString(),
-  }))
-  return Buffer.from(JSON.stringify({ format: 1, node, revision, recovery, shards: rows }))
+  const rows = shards.map(({ path, promised, configuration }) => {
+    return { path, promised, ...storedConfiguration(configuration) }
+  })
+  return encodeStored({ node, revision, recovery, shards: rows })
 }
 
 /** Throws CORRUPTION for other bytes. */
 export function decodeReport(bytes: Buffer): RecoveryReport {
-  const { node, revision, recovery, shards } = recordIn(bytes)
+  const { node, revision, recovery, shards } = decodeStored(bytes, damaged)
   if (!isText(node) || !isWhole(revision) || !isWhole(recovery) || !Array.isArray(shards)) {
     throw damaged()
   }
@@ -57,37 +53,33 @@ export function decodeReport(bytes: Buffer): RecoveryReport {
 
 function decodeShard(row: unknown): ReportedShard {
   if (!isJsonRecord(row)) throw damaged()
-  const { path, promised, revision, configuration } = row
-  if (!isText(path) || !isWhole(promised) || !isWhole(revision) || !isText(configuration)) {
-    throw damaged()
-  }
-  return {
-    path,
-    promised,
-    configuration: decodeConfiguration(Buffer.from(configuration), revision),
-  }
+  const { path, promised } = row
+  if (!isText(path) || !isWhole(promised)) throw damaged()
+  return { path, promised, configuration: configurationIn(row, damaged) }
+}
+
+/** The number of pages of the node's report. */
+export function encodeRefusing(pages: number): Buffer {
+  return encodeStored({ pages })
+}
+
+/** Throws CORRUPTION for other bytes. */
+export function decodeRefusing(bytes: Buffer): number {
+  const { pages } = decodeStored(bytes, damaged)
+  if (!isWhole(pages)) throw damaged()
+  return pages
 }
 
 export function encodeRecovered(number: number): Buffer {
-  return Buffer.from(JSON.stringify({ format: 1, number }))
+  return encodeStored({ number })
 }
 
 /** 0 if it was never recovered. */
 export function decodeRecovered(bytes: Buffer | undefined): number {
   if (bytes === undefined) return 0
-  const { number } = recordIn(bytes)
+  const { number } = decodeStored(bytes, damaged)
   if (!isWhole(number)) throw damaged()
   return number
-}
-
-function recordIn(bytes: Buffer) {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isJsonRecord(value) && value['format'] === 1) return value
-  } catch {
-    // refused below
-  }
-  throw damaged()
 }
 
 function damaged(): ServiceError {

@@ -9,6 +9,10 @@ import { awaitControlPlane } from '../../../../../node/cluster/recovery/await-co
 import { ControlPlaneMemory } from '../../../../../node/cluster/recovery/control-plane-memory.ts'
 import { recoverCluster } from '../../../../../node/cluster/recovery/recover-cluster.ts'
 import {
+  REFUSING_PREFIX,
+  encodeRefusing,
+} from '../../../../../node/cluster/recovery/recovery-records.ts'
+import {
   IDENTITY_KEY,
   configurationKey,
   decodeConfiguration,
@@ -22,6 +26,7 @@ import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-
 import type { ShardConfiguration } from '../../../../../node/replication/core/configuration.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
 import { errorOf } from '../../../../support/error-of.ts'
+import { until } from '../../../../support/until.ts'
 
 const CLUSTER = { name: 'library', id: 'c1' }
 const PATH = 't/00000000000000aa'
@@ -62,27 +67,37 @@ async function newPlane(epoch: number): Promise<Coordination> {
   return plane
 }
 
+interface StartOptions {
+  readonly plane: Coordination
+  /** That of the control plane before the start. */
+  readonly revision: number
+  readonly identity: NodeIdentity
+  readonly promised: number
+}
+
 class Start {
   readonly memory: ControlPlaneMemory
   isOver = false
   readonly done: Promise<void>
   readonly #stop = new AbortController()
 
-  constructor(
-    plane: Coordination,
-    memory: ControlPlaneMemory,
-    { identity, promised }: { identity: NodeIdentity; promised: number },
-  ) {
+  readonly #with: StartOptions
+
+  constructor(memory: ControlPlaneMemory, options: StartOptions) {
+    const { plane, identity, promised } = options
     this.memory = memory
+    this.#with = options
     const known = { coordination: plane, memory, identity, promisedOf: () => promised }
     const waiting = { clock: systemClock, log: silentLog, signal: this.#stop.signal }
     this.done = awaitControlPlane(known, waiting).then(() => void (this.isOver = true))
     this.done.catch(() => undefined)
   }
 
+  /** Until its report is there, and none of an earlier start. */
   async reported(): Promise<void> {
-    while (this.memory.seen.refusal === '') await systemClock.sleep(1)
-    await systemClock.sleep(1)
+    const { identity, plane, revision } = this.#with
+    const key = REFUSING_PREFIX + identity.nodeId
+    await until(async () => ((await plane.get(key))?.modRevision ?? 0) > revision)
   }
 
   async end(): Promise<void> {
@@ -108,7 +123,8 @@ describe('the control plane as a node that starts sees it', () => {
   })
 
   async function start(plane: Coordination, promised = 0): Promise<Start> {
-    return new Start(plane, await ControlPlaneMemory.open(local), { identity, promised })
+    const { revision } = await plane.list('/')
+    return new Start(await ControlPlaneMemory.open(local), { plane, revision, identity, promised })
   }
 
   it('is believed when it is as new as what the node has seen, or newer', async () => {
@@ -169,15 +185,39 @@ describe('the control plane as a node that starts sees it', () => {
     await refusing.reported()
     const fresh = await NodeIdentity.open({ path: directory, id: 'b' })
     const memory = await ControlPlaneMemory.open(newStore())
-    while ((await plane.list('/recovery/nodes/a/')).entries.length === 0) await systemClock.sleep(1)
 
-    const other = new Start(plane, memory, { identity: fresh, promised: 0 })
-    while ((await plane.list('/recovery/nodes/b/')).entries.length === 0) await systemClock.sleep(1)
+    const { revision } = await plane.list('/')
+    const other = new Start(memory, { plane, revision, identity: fresh, promised: 0 })
+    await other.reported()
 
     expect(other.isOver).to.equal(false)
     expect(memory.seen.refusal).to.equal('')
     await recoverCluster({ coordination: plane, shardPrefix: CATALOG, without: [] })
     await Promise.all([refusing.done, other.done])
+  })
+
+  it('is not recovered by a report of which pages are missing', async () => {
+    const plane = await newPlane(3)
+    const refusing = await start(plane, 9)
+    await refusing.reported()
+    await refusing.end()
+    await put(plane, `${REFUSING_PREFIX}a`, encodeRefusing(2))
+
+    const order = { coordination: plane, shardPrefix: CATALOG, without: ['b'] }
+    expect(String(await errorOf(() => recoverCluster(order)))).to.contain('no node refuses')
+  })
+
+  it('is told again what a node knows when a recovery that ended half way has removed it', async () => {
+    const plane = await newPlane(3)
+    const refusing = await start(plane, 9)
+    await refusing.reported()
+    const { revision } = await plane.list('/')
+
+    await plane.commit({ when: [], changes: [{ type: 'delete', key: `${REFUSING_PREFIX}a` }] })
+
+    const key = `${REFUSING_PREFIX}a`
+    await until(async () => ((await plane.get(key))?.modRevision ?? 0) > revision)
+    await refusing.end()
   })
 
   it('is not recovered while nobody refuses it', async () => {
