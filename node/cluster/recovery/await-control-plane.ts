@@ -31,6 +31,7 @@ import {
 } from './recovery-records.ts'
 
 const POLL_MS = 1000
+const OLDER = 'the control plane is older than what this node has seen: this start waits'
 const OTHERS = 'another node has seen a newer one'
 const WAY_OUT =
   'restart all nodes of the cluster, so that each reports what it knows, and then run "quarry cluster recover"'
@@ -53,7 +54,7 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
     const now = await untilAnswered(() => readControlPlane(known), waiting)
     if (now === undefined) return // the store of another cluster, or an empty one: the join refuses it
     const own = memory.seen.refusal || findRefusal(known, now)
-    const refusal = own || (now.isRefused ? OTHERS : '')
+    const refusal = own || othersRefusal(now)
     const { revision, store = '' } = now.listing
     if (refusal === '') return memory.see({ revision, store, recovery: now.recovered })
     if (now.recovered > memory.seen.recovery) {
@@ -64,15 +65,15 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
     if (own !== '') await memory.refuse(own)
     // Once in each life, which may know more; and again if a recovery that did not come to its end has removed it.
     if (!hasReported || !now.isReported) await untilAnswered(() => report(known), waiting)
-    if (!hasReported) {
-      log.error('the control plane is older than what this node has seen: this start waits', {
-        reason: refusal,
-        remedy: WAY_OUT,
-      })
-      hasReported = true
-    }
+    if (!hasReported) log.error(OLDER, { reason: refusal, remedy: WAY_OUT })
+    hasReported = true
     await clock.sleep(POLL_MS, signal)
   }
+}
+
+/** CPM3. */
+function othersRefusal({ isRefused }: ControlPlane): string {
+  return isRefused ? OTHERS : ''
 }
 
 interface ControlPlane {

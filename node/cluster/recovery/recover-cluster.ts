@@ -73,7 +73,7 @@ export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
   const existing = await coordination.list(shardPrefix)
   const paths = new Set(existing.entries.map(({ key }) => key.slice(shardPrefix.length)))
   const stored = await storedConfigurations(coordination)
-  const said = byPath(reports)
+  const said = saidOfShards(reports)
   const shards: RecoveredShard[] = []
   for (const path of paths) {
     const decided = decide(path, stored.get(path), said.get(path) ?? [])
@@ -103,7 +103,7 @@ interface SaidOfShard extends Omit<ReportedShard, 'path'> {
   readonly node: NodeId
 }
 
-function byPath(
+function saidOfShards(
   reports: readonly RecoveryReport[],
 ): ReadonlyMap<ShardPath, readonly SaidOfShard[]> {
   const said = new Map<ShardPath, SaidOfShard[]>()

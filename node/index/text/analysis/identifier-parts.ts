@@ -2,11 +2,8 @@
 // and sentences without a space between them. Documents get the parts at the position of the whole word.
 
 import { buildFromSteps, type Analyzer, type Emit } from './analyzer.ts'
-import { isAscii } from './fold-term.ts'
 
 const IS_COMPOUND = /[\p{L}\p{N}][._][\p{L}\p{N}]|\p{Ll}\p{Lu}/u
-/** The same for ASCII. What is rare in a sentence is looked for first, which takes a tenth of the time. */
-const IS_COMPOUND_ASCII = /[._](?<=[A-Za-z\d].)[A-Za-z\d]|[A-Z](?<=[a-z].)/
 const BETWEEN_DOTS = /[^._]+/g
 /** getUserName has three, HTMLParser two. */
 const HUMPS = /\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[^\p{Lu}]+|\p{Lu}+/gu
@@ -20,8 +17,46 @@ interface WordPart {
   readonly at: number
 }
 
-export function isCompound(text: string): boolean {
-  return (isAscii(text) ? IS_COMPOUND_ASCII : IS_COMPOUND).test(text)
+/** What a code unit is in a word that may be put together. Letters and digits are `alone` and above. */
+const Kind = { other: 0, joint: 1, surrogate: 2, alone: 3, lower: 4, upper: 5 } as const
+
+const KIND_BY_CODE_UNIT: Uint8Array = kindsOfCodeUnits()
+
+/** Whether a word of a text is put together. It is asked for each word: a look at its units takes less than a pattern. */
+function isCompoundAt(text: string, start: number, end: number): boolean {
+  let before = KIND_BY_CODE_UNIT[text.charCodeAt(start)] ?? Kind.other
+  for (let at = start + 1; at < end; at += 1) {
+    const kind = KIND_BY_CODE_UNIT[text.charCodeAt(at)] ?? Kind.other
+    if (kind === Kind.upper && before === Kind.lower) return true
+    if (kind === Kind.joint && before >= Kind.alone && at + 1 < end) {
+      if ((KIND_BY_CODE_UNIT[text.charCodeAt(at + 1)] ?? Kind.other) >= Kind.alone) return true
+    }
+    if (kind === Kind.surrogate) return IS_COMPOUND.test(text.slice(start, end))
+    before = kind
+  }
+  return false
+}
+
+export function isCompound(word: string): boolean {
+  return isCompoundAt(word, 0, word.length)
+}
+
+/** A pattern finds its characters in a text of all code units, because asking for each one takes longer. */
+function kindsOfCodeUnits(): Uint8Array {
+  const kinds = new Uint8Array(0x10000)
+  const all = Array.from(kinds, (_, code) => String.fromCharCode(code)).join('')
+  const patterns = [
+    [/[._]/g, Kind.joint],
+    [/[\p{L}\p{N}]+/gu, Kind.alone],
+    [/\p{Ll}+/gu, Kind.lower],
+    [/\p{Lu}+/gu, Kind.upper],
+  ] as const
+  for (const [pattern, kind] of patterns) {
+    for (const { index, 0: run } of all.matchAll(pattern)) {
+      kinds.fill(kind, index, index + run.length)
+    }
+  }
+  return kinds.fill(Kind.surrogate, 0xd800, 0xe000)
 }
 
 /** What lies between dots and underscores, and the humps of each; none for a word of one part. */
@@ -55,6 +90,7 @@ export function withParts(inner: Analyzer): Analyzer {
     (text: string, emit: Emit): Emit =>
     (term, position, start, end) => {
       emit(term, position, start, end)
+      if (!isCompoundAt(text, start, end)) return
       for (const part of partsOf(text.slice(start, end))) {
         const from = start + part.at
         inner.emitTokens(part.text, (own) => emit(own, position, from, from + part.text.length))
@@ -62,9 +98,8 @@ export function withParts(inner: Analyzer): Analyzer {
     }
   return buildFromSteps({
     name: inner.name,
-    inSteps: (text, emit) =>
-      inner.analyzeInSteps(text, isCompound(text) ? emitting(text, emit) : emit),
-    atOnce: (text, emit) => inner.emitTokens(text, isCompound(text) ? emitting(text, emit) : emit),
+    inSteps: (text, emit) => inner.analyzeInSteps(text, emitting(text, emit)),
+    atOnce: (text, emit) => inner.emitTokens(text, emitting(text, emit)),
     normalize: (term) => inner.normalize(term),
     beginsStopWord: (begun) => inner.beginsStopWord(begun),
   })

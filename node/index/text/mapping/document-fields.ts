@@ -21,8 +21,8 @@ interface NumberField {
   readonly kind: 'number'
   readonly name: string
   readonly values: number[]
-  /** By the place among the values: the decimals that no double means. */
-  readonly decimals: Map<number, string>
+  /** By the place among the values: the decimals that no double means. Undefined: there are none. */
+  decimals: Map<number, string> | undefined
 }
 type OpenField =
   | TextField
@@ -69,10 +69,13 @@ export class DocumentFields {
       kind: 'number',
       name,
       values: [],
-      decimals: new Map<number, string>(),
+      decimals: undefined,
     }))
     if (field?.kind !== 'number') return false
-    if (decimal !== undefined) field.decimals.set(field.values.length, decimal)
+    if (decimal !== undefined) {
+      field.decimals ??= new Map()
+      field.decimals.set(field.values.length, decimal)
+    }
     field.values.push(value)
     return true
   }
@@ -85,12 +88,15 @@ export class DocumentFields {
   }
 
   finish(): readonly IndexableField[] {
-    return [...this.#fields.values()].flatMap((field) => {
-      if (field.kind === 'text') return field.length > 0 ? [field] : [field, wordless(field.name)]
-      if (field.kind !== 'number') return [field]
-      const { kind, name, values } = field
-      return [{ kind, name, values }, ...exactFields(field)]
-    })
+    const fields: IndexableField[] = []
+    for (const field of this.#fields.values()) {
+      fields.push(field)
+      if (field.kind === 'text' && field.length === 0) fields.push(wordless(field.name))
+      if (field.kind === 'number' && field.decimals !== undefined) {
+        fields.push(exactField(field, field.decimals))
+      }
+    }
+    return fields
   }
 
   #open(name: string, build: () => OpenField): OpenField | undefined {
@@ -109,11 +115,13 @@ function wordless(name: string): IndexableField {
   return { kind: 'keyword', name: name + WORDLESS_SUFFIX, values: ['true'] }
 }
 
-/** All numbers of the field as terms, if a double cannot carry one of them (exact-numbers.ts). */
-function exactFields({ name, values, decimals }: NumberField): readonly IndexableField[] {
-  if (decimals.size === 0) return []
+/** All numbers of the field as terms, because a double cannot carry one of them (exact-numbers.ts). */
+function exactField(
+  { name, values }: NumberField,
+  decimals: ReadonlyMap<number, string>,
+): IndexableField {
   const terms = values.map((value, at) => orderedTextOf(decimals.get(at) ?? String(value)))
-  return [{ kind: 'keyword', name: name + EXACT_SUFFIX, values: terms }]
+  return { kind: 'keyword', name: name + EXACT_SUFFIX, values: terms }
 }
 
 /**
