@@ -24,6 +24,19 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     faults: ['disk_back_all'],
     operations: { write: 3, read: 3, add: 1 },
   },
+  'a start that believes an older control plane': {
+    file: 'cluster/recovery/await-control-plane.ts',
+    text: 'const refusal = own || othersRefusal(now)',
+    instead: 'const refusal = (own || othersRefusal(now)).slice(0, 0)',
+    faults: ['plane_back'],
+    operations: { write: 3, read: 3, add: 1 },
+  },
+  'a recovery that gives out epochs a second time': {
+    file: 'cluster/recovery/recover-cluster.ts',
+    text: 'configuration: { ...newest, epoch: epoch + 1, leader: undefined, operation }',
+    instead: 'configuration: { ...newest, epoch: newest.epoch, leader: undefined, operation }',
+    faults: ['plane_back', 'crash'],
+  },
   'a leader that commits without its followers': {
     file: 'replication/core/leader.ts',
     text: 'reached = Math.min(reached, matched)',

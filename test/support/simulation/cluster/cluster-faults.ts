@@ -52,6 +52,8 @@ export const CLUSTER_FAULTS = [
   'disk_back',
   /** So it is with one disk, and all processes start again. */
   'disk_back_all',
+  /** The control plane's store becomes what it was some time before; all processes start again, some of them at once. */
+  'plane_back',
   /** An operator has a leadership moved, or a node emptied and used again. */
   'operator',
 ] as const
@@ -73,6 +75,10 @@ export interface Harm {
   readonly mayLose: () => boolean
   /** Whether wall clocks may leap by so much that documents expire. */
   readonly mayLeap: boolean
+  /** False where tables come and go: those that came since a backup are not in it. */
+  readonly mayForgetTables: boolean
+  /** An operator recovers the control plane as soon as the nodes have told what they know. */
+  readonly recover: () => void
 }
 
 /** An end that hears nothing for longer than this closes the connection (`PEER_LIMITS.silenceMs`). */
@@ -240,6 +246,25 @@ export const HARM: Record<ClusterFault, (harm: Harm) => void> = {
     for (const one of nodes) one.kill()
     node.goBack(dice)
     for (const one of nodes) startLater(one, dice.between(50, 4000))
+  },
+  plane_back: ({ time, dice, plane, nodes, startLater, mayForgetTables, recover }) => {
+    if (!mayForgetTables) return
+    const again = (one: SimulatedNode): void => {
+      one.kill()
+      startLater(one, dice.between(50, 2000))
+    }
+    // All, one or none of the processes start again at once; the others see it while they run.
+    const first = nodes.filter(() => dice.chance(dice.pick([0, 0.4, 1]) ?? 1))
+    const later = nodes.filter((one) => !first.includes(one))
+    const laterMs = dice.between(1000, 6000)
+    for (const one of first) one.kill()
+    void plane.goBack(dice).then(() => {
+      for (const one of first) startLater(one, dice.between(50, 2000))
+      time.after(laterMs, () => {
+        for (const one of later) again(one)
+        recover()
+      })
+    })
   },
   operator: ({ time, dice, node, nodes }) => {
     const control = dice.pick(nodes)?.life?.control

@@ -4,8 +4,11 @@
 
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
+import { isServiceError, messageOf } from '../../../../lib/errors.ts'
 import type { Log } from '../../../../lib/log.ts'
 import { seededRandom } from '../../../../lib/random.ts'
+import { recoverCluster } from '../../../../node/cluster/recovery/recover-cluster.ts'
+import { CONTROLLER_CATALOG } from '../../../../node/coordinator/cluster/controller-catalog.ts'
 import { IDEMPOTENCY_TABLE } from '../../../../node/coordinator/transactions/idempotency.ts'
 import { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import { insert, WRITE, writesOf } from '../../servers/swarm-harness.ts'
@@ -32,7 +35,7 @@ import { checkReplicasEqual, installedCells, unrestOf } from './cluster-rest.ts'
 import { ClusterWatch } from './cluster-watch.ts'
 import { NodeClock } from './node-clock.ts'
 import { SimulatedNode, stackOf, type NodeSurroundings } from './simulated-node.ts'
-import { SimulatedPlane } from './simulated-plane.ts'
+import { PlaneWay, SimulatedPlane } from './simulated-plane.ts'
 import { passUntil } from './world-time.ts'
 import { WorldTurns } from './world-turns.ts'
 
@@ -42,6 +45,10 @@ const REST_MAX_MS = 60_000
 const WATCH_MS = 50
 /** How often states of disks are kept, where one is to go back. */
 const REMEMBER_MS = 300
+const OPERATOR = 'operator'
+/** How often an operator tries to recover a control plane. */
+const RECOVERY_MS = 700
+const NOT_REPORTED = 'have not reported'
 /** More than leaderships move for one shard at the end. */
 const END_ATTEMPTS = 5
 
@@ -92,6 +99,8 @@ class ClusterSimulation {
   readonly #watch = new ClusterWatch()
   #trace = 0
   #directories = 0
+  /** Nodes whose disks are gone. */
+  readonly #lost: string[] = []
   #losses = 0
   #isTroubled = true
   #busyClients = 0
@@ -133,7 +142,7 @@ class ClusterSimulation {
     await this.#open()
     this.#repeat(WATCH_MS, () => this.#look())
     const { clients, faults, troubleMs } = this.#plan
-    if (faults.some(({ kind }) => kind.startsWith('disk_back'))) {
+    if (faults.some(({ kind }) => kind.includes('_back'))) {
       this.#repeat(REMEMBER_MS, () => this.#remember())
     }
     for (const planned of clients) void this.#useCluster(planned, time.nowMs)
@@ -265,18 +274,46 @@ class ClusterSimulation {
       replace: (lost) => this.#replace(lost),
       mayLose: () => this.#losses++ === 0,
       mayLeap: !plansAny(this.#plan, LOAN_KINDS),
+      mayForgetTables: !plansAny(this.#plan, PASSING_KINDS),
+      recover: () => this.#recover(),
     })
   }
 
   #replace(lost: SimulatedNode): void {
     lost.kill()
+    this.#lost.push(lost.id)
     this.#nodes.splice(this.#nodes.indexOf(lost), 1)
     const fresh = this.#addNode()
     this.#time.after(this.#time.between(50, 3000), () => fresh.start())
   }
 
   #remember(): void {
-    if (this.#isTroubled) for (const node of this.#nodes) node.remember()
+    if (!this.#isTroubled) return
+    for (const node of this.#nodes) node.remember()
+    this.#plane.remember()
+  }
+
+  /**
+   * An operator with `quarry cluster recover`, until all nodes serve. A node that has seen nothing newer serves on an older
+   * control plane, and says nothing of itself before it starts again.
+   */
+  #recover(): void {
+    if (this.#nodes.every(({ store }) => store !== undefined)) return
+    const coordination = new PlaneWay(this.#plane, OPERATOR, new NodeClock(this.#time, {}))
+    const { shardPrefix } = CONTROLLER_CATALOG
+    const again = (): void => this.#time.after(RECOVERY_MS, () => this.#recover())
+    void recoverCluster({ coordination, shardPrefix, without: this.#lost }).then(again, (error) => {
+      if (!isServiceError(error)) this.#watch.broken.push(stackOf(error))
+      if (messageOf(error).includes(NOT_REPORTED)) this.#startAgain()
+      again()
+    })
+  }
+
+  #startAgain(): void {
+    for (const node of this.#nodes.filter(({ store }) => store !== undefined)) {
+      node.kill()
+      this.#time.after(this.#time.between(50, 500), () => node.start())
+    }
   }
 
   #look(): void {
@@ -308,10 +345,21 @@ class ClusterSimulation {
       const undrain = { node: node.id, kind: 'undrain' as const }
       void node.life?.control?.requestOfNode(undrain).catch(() => undefined)
     }
+    this.#giveUpLost()
     await this.#until(() => this.#busyClients === 0, REST_MAX_MS, 'the clients to end')
     await this.#comeToRest()
     await this.#useAgain()
     await this.#comeToRest()
+  }
+
+  /** An operator says which nodes are gone for good: what only they and one that started again have is not waited for. */
+  #giveUpLost(): void {
+    for (const node of this.#lost) {
+      for (const { life } of this.#nodes) {
+        const request = { node, kind: 'decommission' as const }
+        void life?.control?.requestOfNode(request).catch(() => undefined)
+      }
+    }
   }
 
   async #comeToRest(): Promise<void> {

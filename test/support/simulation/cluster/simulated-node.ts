@@ -17,6 +17,9 @@ import { depart } from '../../../../node/cluster/departure.ts'
 import { joinCluster, type Membership } from '../../../../node/cluster/membership.ts'
 import { followSeenLives } from '../../../../node/cluster/registrar.ts'
 import { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
+import { awaitControlPlane } from '../../../../node/cluster/recovery/await-control-plane.ts'
+import { ControlPlaneMemory } from '../../../../node/cluster/recovery/control-plane-memory.ts'
+import { rememberControlPlane } from '../../../../node/cluster/recovery/remember-control-plane.ts'
 import { ClusterAdmin } from '../../../../node/controller/shell/cluster-admin.ts'
 import { Controller } from '../../../../node/controller/shell/controller.ts'
 import {
@@ -28,12 +31,15 @@ import { CONTROLLER_CATALOG } from '../../../../node/coordinator/cluster/control
 import { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
 import { LoopbackLink } from '../../../../node/coordinator/cluster/loopback-link.ts'
 import type { ReplicaHost } from '../../../../node/coordinator/cluster/replica-host.ts'
+import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import { openStore, type OpenedStore } from '../../../../node/coordinator/open-store.ts'
 import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/open-peer-node.ts'
 import { PEER_LIMITS, type PeerLimits } from '../../../../node/peer/peer-limits.ts'
 import type { PeerHandler } from '../../../../node/peer/peer.ts'
 import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
+import type { KvSnapshot } from '../../../../node/storage/kv-store.ts'
+import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
 import { FaultyDisk, type DiskState } from '../../fakes/faulty-disk.ts'
 import { openTestJournal } from '../../worlds/test-journal.ts'
 import { SIMULATION_SETTINGS } from '../controller/controller-simulation.ts'
@@ -41,7 +47,7 @@ import type { Dice } from '../dice.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import { NodeClock } from './node-clock.ts'
 import { NodeTransport } from './node-transport.ts'
-import { PlaneWay, type SimulatedPlane } from './simulated-plane.ts'
+import { copyOf, PlaneWay, type SimulatedPlane } from './simulated-plane.ts'
 import { simulatedPlace } from './simulated-place.ts'
 
 const CLUSTER = 'library'
@@ -81,6 +87,7 @@ interface NodeState {
   readonly disk: DiskState
   readonly identity: string | undefined
   readonly bound: Timestamp
+  readonly local: KvSnapshot
 }
 
 /** The handlers of a node, which are known one after the other. */
@@ -112,6 +119,10 @@ export class SimulatedNode {
   readonly #in: NodeSurroundings
   #identity: string | undefined
   #bound: Timestamp = TIMESTAMP_ZERO
+  /** The node's own store: what it remembers of the control plane. A write is durable at the call. */
+  #local = new MemoryKvStore()
+  /** What the store is to be at the next start. */
+  #earlierLocal: KvSnapshot | undefined
   readonly #states: NodeState[] = []
   life: NodeLife | undefined
   /** How wrong the clock of each life is at its start. */
@@ -172,7 +183,12 @@ export class SimulatedNode {
 
   /** Keeps what the disk would have after a power failure now. */
   remember(): void {
-    this.#states.push({ disk: this.disk.state(), identity: this.#identity, bound: this.#bound })
+    this.#states.push({
+      disk: this.disk.state(),
+      identity: this.#identity,
+      bound: this.#bound,
+      local: this.#local.snapshot(),
+    })
     if (this.#states.length > STATES_MAX) this.#states.shift()
   }
 
@@ -184,6 +200,7 @@ export class SimulatedNode {
     this.disk.goBack(state.disk)
     this.#identity = state.identity
     this.#bound = state.bound
+    this.#earlierLocal = state.local
   }
 
   /** Ends in order: leaderships are given away first. */
@@ -256,9 +273,15 @@ export class SimulatedNode {
     if (journal.isNew && identity.incarnation > 1) await identity.markDamaged(identity.incarnation)
     const coordination = new PlaneWay(plane, this.id, clock)
     const { signal } = new AbortController()
+    const memory = await this.#openMemory(clock)
+    const promisedOf = (id: string): number => journal.stateOf(id).promised
+    await awaitControlPlane({ coordination, memory, identity, promisedOf }, { clock, log, signal })
     const map = await ClusterMap.open({ coordination, clock, log }, signal)
     life.map = map
     lifecycle.onClose(() => map.close())
+    lifecycle.onClose(rememberControlPlane({ map, memory, nodeId: this.id, clock, log }))
+    const frozenBy = (): string | undefined =>
+      map.health.kind === 'frozen' ? map.health.reason : undefined
     const handlers = new LateHandlers()
     const peers = await openPeerNode({
       transport: life.transport,
@@ -287,6 +310,7 @@ export class SimulatedNode {
       askEnds: askEndsBy((id) => places.linkTo(id)),
       coordination,
       catalog: CONTROLLER_CATALOG,
+      frozenBy,
       node: this.id,
       clock,
       log,
@@ -349,9 +373,17 @@ export class SimulatedNode {
       signal,
     )
     life.membership = membership
+    await memory.see({ registered: identity.incarnation })
     lifecycle.onClose(() => membership.close())
     membership.ended.addEventListener('abort', () => this.kill())
     await opened.finishStart()
+  }
+
+  async #openMemory(clock: NodeClock): Promise<ControlPlaneMemory> {
+    const earlier = this.#earlierLocal
+    this.#earlierLocal = undefined
+    if (earlier !== undefined) this.#local = await copyOf(earlier)
+    return ControlPlaneMemory.open(new EmbeddedCoordination(this.#local, clock))
   }
 
   #admit(): void {

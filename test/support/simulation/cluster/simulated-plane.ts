@@ -12,7 +12,9 @@ import type {
   CoordinationListing,
 } from '../../../../node/coordination/coordination.ts'
 import type { Lease } from '../../../../node/coordination/lease.ts'
+import type { KvSnapshot } from '../../../../node/storage/kv-store.ts'
 import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
+import type { Dice } from '../dice.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import { NodeClock } from './node-clock.ts'
 
@@ -22,10 +24,17 @@ const DEADLINE_MS = 2000
 const COUNTED_PART = 0.8
 const RENEWALS = 3
 
+/** Earlier states of the store that are kept. */
+const STATES_MAX = 12
+
 /** What all nodes share. */
 export class SimulatedPlane {
   readonly time: VirtualTime
-  readonly store: EmbeddedCoordination
+  #kept: MemoryKvStore
+  #store: EmbeddedCoordination
+  readonly #states: KvSnapshot[] = []
+  /** The leases that the store has granted, and not ended. */
+  readonly leases = new Set<Lease>()
   readonly #cut = new Set<string>()
   /** Nobody reaches it. */
   isAway = false
@@ -41,7 +50,35 @@ export class SimulatedPlane {
 
   constructor(time: VirtualTime) {
     this.time = time
-    this.store = new EmbeddedCoordination(new MemoryKvStore(), new NodeClock(time, {}))
+    this.#kept = new MemoryKvStore()
+    this.#store = new EmbeddedCoordination(this.#kept, new NodeClock(time, {}))
+  }
+
+  get store(): EmbeddedCoordination {
+    return this.#store
+  }
+
+  /** Keeps what a backup would have now. */
+  remember(): void {
+    this.#states.push(this.#kept.snapshot())
+    if (this.#states.length > STATES_MAX) this.#states.shift()
+  }
+
+  /** The store becomes what it was at an earlier moment, without the leases of then. Its clients lose their watches. */
+  async goBack(dice: Dice): Promise<void> {
+    const state = dice.pick(this.#states)
+    if (state === undefined) return
+    this.isAway = true
+    const kept = await copyOf(state)
+    const old = this.#store
+    this.#kept = kept
+    this.#store = new EmbeddedCoordination(kept, new NodeClock(this.time, {}))
+    // Those of a history that did not come to be.
+    this.#states.length = 0
+    await Promise.all([...this.leases].map((lease) => lease.revoke()))
+    this.leases.clear()
+    await old.close()
+    this.isAway = false
   }
 
   cut(node: string): void {
@@ -64,6 +101,16 @@ export class SimulatedPlane {
   isReached(node: string): boolean {
     return !this.isAway && !this.#cut.has(node)
   }
+}
+
+/** A store with what the snapshot shows. */
+export async function copyOf(snapshot: KvSnapshot): Promise<MemoryKvStore> {
+  const copy = new MemoryKvStore()
+  for await (const page of snapshot.pages({})) {
+    const ops = page.map(([key, value]) => ({ type: 'put', key, value }) as const)
+    await copy.write(ops, { sync: true })
+  }
+  return copy
 }
 
 /** One life's way to the control plane. */
@@ -133,6 +180,8 @@ export class PlaneWay implements Coordination {
     const clock = this.#clock
     const sentMs = clock.monotonicMs()
     const stored = await this.#ask(() => this.#plane.store.grantLease(ttlSeconds))
+    this.#plane.leases.add(stored)
+    stored.lost.addEventListener('abort', () => this.#plane.leases.delete(stored))
     const lease = new WatchedLease(this.#plane, stored, { clock, node: this.#node, sentMs })
     lease.keep()
     return lease
