@@ -165,7 +165,10 @@ class RunningCluster implements QuarryCluster {
 
   async shards(table: string): Promise<readonly SeenShard[]> {
     for (const { origin } of this.nodes) {
-      const found = await call(`${origin}/api/v1/cluster/shards?table=${table}`, 'GET').catch(
+      const found = await call(
+        `${origin}/api/v1/cluster/shards?table=${table}&limit=1000`,
+        'GET',
+      ).catch(
         () => undefined, // it does not run
       )
       if (found !== undefined) return JSON.parse(found).shards

@@ -1,12 +1,13 @@
 import type { Bench, Suite, SuiteEntry } from '../suite.ts'
 import { failover, handOver } from './leader-changes.ts'
+import { lostNode } from './lost-node.ts'
 import { replicatedLookups } from './replicated-lookups.ts'
 import { replicatedWrites } from './replicated-writes.ts'
 import { rollingRestart } from './rolling-restart.ts'
 
 export const clusterSuite: SuiteEntry = {
   packages: ['classic-level'],
-  rowNames: ['writes', 'lookups', 'failover', 'hand-over', 'rolling'],
+  rowNames: ['writes', 'lookups', 'failover', 'lost-node', 'hand-over', 'rolling'],
   takesDocuments: false,
   build: buildClusterSuite,
 }
@@ -17,6 +18,7 @@ function buildClusterSuite(bench: Bench): Suite {
       writes: () => replicatedWrites(bench),
       lookups: () => replicatedLookups(bench),
       failover: () => failover(bench),
+      'lost-node': () => lostNode(bench),
       'hand-over': () => handOver(bench),
       rolling: () => rollingRestart(bench),
     },

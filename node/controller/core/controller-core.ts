@@ -6,11 +6,12 @@
 //   CC1  Each change compares the revisions of all that it was decided on, and the controller's own key: a
 //        controller that was deposed changes nothing.
 //   CC2  A shard has at most one change without an outcome.
-//   CC3  In any second there are at most `changesPerSecond + changeBurst` changes.
+//   CC3  In any second there are at most `changesPerSecond + changeBurst` commits. Elections of one plan share
+//        commits (`planned-commit.ts`); every other change has one of its own.
 //   CC4  Nothing is planned before the store was listed once, nor after its revision went back.
 
 import type { NodeId } from '../../replication/core/configuration.ts'
-import type { Condition } from '../../coordination/coordination.ts'
+import type { CommitOutcome, Condition } from '../../coordination/coordination.ts'
 import { balanceLeaders } from './decisions/balance-leaders.ts'
 import { balanceReplicas } from './decisions/balance-replicas.ts'
 import { ChangeBudget } from './change-budget.ts'
@@ -19,6 +20,7 @@ import { decide } from './decisions/decide.ts'
 import type { ShardPath } from './records/cluster-codec.ts'
 import { observe, type Observation } from './view/observation.ts'
 import { plannedChange, recordsAfter, type PlannedChange } from './planned-change.ts'
+import { changesInConflict, commitOf, SharedCommit, type PlannedCommit } from './planned-commit.ts'
 import { StepQueue } from './step-queue.ts'
 import { CONTROLLER_SETTINGS, type ControllerSettings } from './view/settings.ts'
 import type { PlannedRecords, ShardView } from './view/shard-view.ts'
@@ -26,8 +28,7 @@ import { isStep, type Step, type Urgency } from './decisions/step.ts'
 
 /** How a commit ended. A conflict's entries are observed before it is told. */
 export type ChangeOutcome =
-  | { readonly kind: 'committed'; readonly revision: number }
-  | { readonly kind: 'conflict' }
+  | CommitOutcome
   /** It may have happened; what is observed later decides. */
   | { readonly kind: 'unknown' }
 
@@ -62,8 +63,10 @@ const MOVE_STARTS: ReadonlySet<Urgency> = new Set<Urgency>(['repair', 'drain', '
  * - `observe` takes the entries of the store in the order of their revisions, as a listing and the watch
  *   after it give them. Older ones than the known are ignored.
  * - `listed` says that everything there is was observed. Before that `plan` answers nothing.
- * - `plan` answers the changes to commit now, the most urgent first. Each has to be told to `settle`; one that
+ * - `plan` answers the commits to make now, the most urgent first. Each has to be told to `settle`; one that
  *   is never told counts as unknown after a while.
+ * - After a conflict, only the shards whose own conditions do not hold any more are left alone for a while; those
+ *   that shared the commit are planned again at once.
  * - `takeAsks` answers which replicas the last plan wants to know more of; `observe` takes what they answer. One that
  *   does not answer is wanted again by a later plan.
  * - From any state, with no new observations but of its own changes and of what replicas do, the plan is empty
@@ -75,6 +78,8 @@ export class ControllerCore {
   readonly #start: ControllerStart
   readonly #queue = new StepQueue()
   readonly #inFlight = new Map<string, ShardView>()
+  /** The commits without an outcome, by the operation of their first change. */
+  readonly #commits = new Set<string>()
   readonly #paused = new Set<ShardView>()
   readonly #asks = new Map<ShardPath, readonly NodeId[]>()
   readonly #budget: ChangeBudget
@@ -116,27 +121,32 @@ export class ControllerCore {
     this.#frozen = `the coordination store went back from revision ${before} to ${revision}`
   }
 
-  plan(nowMs: number): readonly PlannedChange[] {
+  plan(nowMs: number): readonly PlannedCommit[] {
     if (this.#listedRevision === undefined || this.#frozen !== undefined) return []
     this.#budget.advance(nowMs)
     this.#balanceBudget.advance(nowMs)
     this.#forgetSilent(nowMs)
     this.cluster.assessNodes(nowMs)
     for (const shard of this.cluster.takeTouched()) this.#queue.put(shard, this.cluster)
-    const changes: PlannedChange[] = []
-    this.#planUrgent(changes, nowMs)
-    this.#planBalance(changes, nowMs)
-    return changes
+    const commits: PlannedCommit[] = []
+    this.#planUrgent(commits, nowMs)
+    this.#planBalance(commits, nowMs)
+    return commits
   }
 
-  settle(operation: string, outcome: ChangeOutcome, nowMs: number): void {
-    const shard = this.#inFlight.get(operation)
-    if (shard?.planned?.operation !== operation) return
-    if (outcome.kind === 'committed') return this.#committed(shard, outcome.revision, nowMs)
+  settle(planned: PlannedCommit, outcome: ChangeOutcome, nowMs: number): void {
     if (outcome.kind === 'unknown') return
-    this.#dropPlanned(shard, nowMs)
-    shard.pausedUntilMs = nowMs + this.cluster.settings.conflictPauseMs
-    this.#paused.add(shard)
+    const met = outcome.kind === 'conflict' && changesInConflict(planned, outcome.entries)
+    for (const change of planned.changes) {
+      const shard = this.#inFlight.get(change.operation)
+      if (shard?.planned?.operation !== change.operation) continue
+      if (outcome.kind === 'committed') {
+        this.#committed(shard, outcome.revision, nowMs)
+        continue
+      }
+      this.#dropPlanned(shard, nowMs)
+      if (met && met.has(change)) this.#pause(shard, nowMs)
+    }
   }
 
   /** The replicas of shards without a leader that have to be asked where their logs end, by node. */
@@ -155,24 +165,17 @@ export class ControllerCore {
   }
 
   /** A step that somebody else decided on, as a change of this controller. */
-  change(step: Step, nowMs: number): PlannedChange {
-    this.#operations += 1
-    const operation = `${this.#start.name}/${this.#operations}`
-    const { shard } = step
-    const planned = plannedChange(step, operation, this.#start.fence)
-    this.cluster.change(shard, nowMs, () => {
-      shard.planned = { ...recordsAfter(step, operation), operation, sinceMs: nowMs }
-      shard.waits = undefined
-    })
-    this.#inFlight.set(operation, shard)
+  change(step: Step, nowMs: number): PlannedCommit {
+    const planned = commitOf(this.#planned(step, nowMs))
+    this.#began(planned)
     return planned
   }
 
   get #isFull(): boolean {
-    return this.#budget.isEmpty || this.#inFlight.size >= this.cluster.settings.inFlightMax
+    return this.#budget.isEmpty || this.#commits.size >= this.cluster.settings.inFlightMax
   }
 
-  #planUrgent(changes: PlannedChange[], nowMs: number): void {
+  #planUrgent(commits: PlannedCommit[], nowMs: number): void {
     const { movesMax } = this.cluster.settings
     for (const [urgency, shards] of this.#queue.buckets) {
       // Those that have to wait are put last, and are not tried twice in one plan.
@@ -181,12 +184,12 @@ export class ControllerCore {
         if (this.#isFull) return
         if (tries === 0 || (MOVE_STARTS.has(urgency) && this.cluster.moves >= movesMax)) break
         tries -= 1
-        if (shard.pausedUntilMs <= nowMs) this.#planShard(shard, changes, nowMs)
+        if (shard.pausedUntilMs <= nowMs) this.#planShard(shard, commits, nowMs)
       }
     }
   }
 
-  #planShard(shard: ShardView, changes: PlannedChange[], nowMs: number): void {
+  #planShard(shard: ShardView, commits: PlannedCommit[], nowMs: number): void {
     const decision = decide(shard, this.cluster)
     if (decision !== undefined && !isStep(decision)) {
       shard.waits = decision.waits
@@ -195,12 +198,17 @@ export class ControllerCore {
     }
     this.#queue.remove(shard)
     if (decision === undefined) return
+    const change = this.#planned(decision, nowMs)
+    const last = commits.at(-1)
+    if (decision.kind === 'elect' && last instanceof SharedCommit && last.add(change)) return
     this.#budget.take()
-    changes.push(this.change(decision, nowMs))
+    const commit = decision.kind === 'elect' ? new SharedCommit(change) : commitOf(change)
+    this.#began(commit)
+    commits.push(commit)
   }
 
   /** Only what is left of the budget. */
-  #planBalance(changes: PlannedChange[], nowMs: number): void {
+  #planBalance(commits: PlannedCommit[], nowMs: number): void {
     if (nowMs < this.#balanceAgainMs) return
     while (!this.#isFull && !this.#balanceBudget.isEmpty) {
       if (this.#restedAt === this.cluster.version) return
@@ -214,7 +222,7 @@ export class ControllerCore {
         if (this.#isFull) return
         this.#budget.take()
         this.#balanceBudget.take()
-        changes.push(this.change(step, nowMs))
+        commits.push(this.change(step, nowMs))
       }
       // One search for a move may look at the most shards, so there is one in a plan.
       if (steps[0]?.kind === 'balance_replicas') return
@@ -226,10 +234,27 @@ export class ControllerCore {
     return move === undefined ? balanceLeaders(this.cluster) : [move]
   }
 
+  #planned(step: Step, nowMs: number): PlannedChange {
+    this.#operations += 1
+    const operation = `${this.#start.name}/${this.#operations}`
+    const { shard } = step
+    const planned = plannedChange(step, operation, this.#start.fence)
+    this.cluster.change(shard, nowMs, () => {
+      shard.planned = { ...recordsAfter(step, operation), operation, sinceMs: nowMs }
+      shard.waits = undefined
+    })
+    this.#inFlight.set(operation, shard)
+    return planned
+  }
+
+  #began({ changes: [first] }: PlannedCommit): void {
+    if (first !== undefined) this.#commits.add(first.operation)
+  }
+
   #committed(shard: ShardView, revision: number, nowMs: number): void {
     const { planned } = shard
     if (planned === undefined) return
-    this.#inFlight.delete(planned.operation)
+    this.#settled(planned)
     this.cluster.change(shard, nowMs, () => {
       acceptPlanned(shard, planned, revision)
       shard.planned = undefined
@@ -239,10 +264,20 @@ export class ControllerCore {
   #dropPlanned(shard: ShardView, nowMs: number): void {
     const { planned } = shard
     if (planned === undefined) return
-    this.#inFlight.delete(planned.operation)
+    this.#settled(planned)
     this.cluster.change(shard, nowMs, () => {
       shard.planned = undefined
     })
+  }
+
+  #settled({ operation }: PlannedRecords): void {
+    this.#inFlight.delete(operation)
+    this.#commits.delete(operation)
+  }
+
+  #pause(shard: ShardView, nowMs: number): void {
+    shard.pausedUntilMs = nowMs + this.cluster.settings.conflictPauseMs
+    this.#paused.add(shard)
   }
 
   /** Changes without an outcome, and the ends of pauses. */

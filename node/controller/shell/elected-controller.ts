@@ -20,7 +20,7 @@ import type { Leadership } from '../../coordination/election.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { ControllerCore, type AskedEnd } from '../core/controller-core.ts'
 import type { Refusal } from '../core/operator-requests.ts'
-import type { PlannedChange } from '../core/planned-change.ts'
+import type { PlannedCommit } from '../core/planned-commit.ts'
 import type { ClusterView } from '../core/view/cluster-view.ts'
 import type { ControllerSettings } from '../core/view/settings.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
@@ -28,7 +28,7 @@ import type { Step } from '../core/decisions/step.ts'
 import { ENDS_MAX, type AskEnds } from './replica-ends.ts'
 import { ClusterFeed, type CatalogKeys } from './cluster-feed.ts'
 
-/** Plans are made this often. At 90 changes a second a plan has about five. */
+/** Plans are made this often. At 90 commits a second a plan has about five. */
 const PLAN_MS = 50
 /** Commits under way at once; more would only wait for each other. */
 const COMMITS_MAX = 8
@@ -58,7 +58,7 @@ export class ElectedController {
   readonly #core: ControllerCore
   readonly #feed: ClusterFeed
   readonly #over = new AbortController()
-  readonly #queue: PlannedChange[] = []
+  readonly #queue: PlannedCommit[] = []
   readonly #commits = new Set<Promise<void>>()
   /** Nodes that were asked a moment ago. */
   readonly #asked = new Set<NodeId>()
@@ -133,14 +133,14 @@ export class ElectedController {
     const { clock, coordination } = this.#options
     const step = decide(this.#core.cluster)
     if ('refused' in step) return step
-    const change = this.#core.change(step, clock.monotonicMs())
+    const planned = this.#core.change(step, clock.monotonicMs())
     try {
-      const outcome = await coordination.commit(change.commit)
-      this.#settle(change, outcome)
+      const outcome = await coordination.commit(planned.commit)
+      this.#settle(planned, outcome)
       if (outcome.kind === 'committed') return undefined
-      return { refused: `${change.path} changed meanwhile; try again` }
+      return { refused: `${step.shard.path} changed meanwhile; try again` }
     } catch (error) {
-      this.#onUnknown(change, error)
+      this.#onUnknown(planned, error)
       throw error
     }
   }
@@ -218,9 +218,9 @@ export class ElectedController {
   /** CS1. */
   #send(): void {
     while (this.isReady && this.#commits.size < COMMITS_MAX) {
-      const change = this.#queue.shift()
-      if (change === undefined) return
-      const done = this.#commit(change).then(() => {
+      const planned = this.#queue.shift()
+      if (planned === undefined) return
+      const done = this.#commit(planned).then(() => {
         this.#commits.delete(done)
         this.#send()
       })
@@ -228,34 +228,36 @@ export class ElectedController {
     }
   }
 
-  async #commit(change: PlannedChange): Promise<void> {
+  async #commit(planned: PlannedCommit): Promise<void> {
     try {
-      this.#settle(change, await this.#options.coordination.commit(change.commit))
+      this.#settle(planned, await this.#options.coordination.commit(planned.commit))
     } catch (error) {
-      this.#onUnknown(change, error)
+      this.#onUnknown(planned, error)
     }
   }
 
-  #settle({ operation, kind, path, reason }: PlannedChange, outcome: CommitOutcome): void {
+  #settle(planned: PlannedCommit, outcome: CommitOutcome): void {
     const { log, clock } = this.#options
     if (outcome.kind === 'committed') {
-      log.info('cluster changed', { kind, path, reason, operation })
-      return this.#core.settle(operation, outcome, clock.monotonicMs())
+      for (const { kind, path, reason, operation } of planned.changes) {
+        log.info('cluster changed', { kind, path, reason, operation })
+      }
+    } else {
+      if (!this.#holdsFence(outcome.entries)) return this.#depose()
+      for (const entry of outcome.entries) {
+        this.#observe({ key: entry.key, entry, revision: entry.modRevision }) // CS2
+      }
+      log.debug('a change of the cluster met another one', describe(planned))
     }
-    if (!this.#holdsFence(outcome.entries)) return this.#depose()
-    for (const entry of outcome.entries) {
-      this.#observe({ key: entry.key, entry, revision: entry.modRevision }) // CS2
-    }
-    log.debug('a change of the cluster met another one', { kind, path, operation })
-    this.#core.settle(operation, { kind: 'conflict' }, clock.monotonicMs())
+    this.#core.settle(planned, outcome, clock.monotonicMs())
   }
 
-  #onUnknown({ operation, kind, path }: PlannedChange, error: unknown): void {
+  #onUnknown(planned: PlannedCommit, error: unknown): void {
     const { log, clock } = this.#options
     this.#onFailed(error)
     const reason = messageOf(error)
-    log.warn('a change of the cluster has no answer', { kind, path, operation, reason })
-    this.#core.settle(operation, { kind: 'unknown' }, clock.monotonicMs())
+    log.warn('a change of the cluster has no answer', { ...describe(planned), reason })
+    this.#core.settle(planned, { kind: 'unknown' }, clock.monotonicMs())
   }
 
   #holdsFence(entries: readonly CoordinationEntry[]): boolean {
@@ -267,6 +269,17 @@ export class ElectedController {
     if (this.#over.signal.aborted) return
     this.#over.abort()
     this.#options.log.warn('another controller was elected', {})
+  }
+}
+
+/** The first change of the commit, and of how many. */
+function describe({ changes }: PlannedCommit): Record<string, string | number | undefined> {
+  const [first] = changes
+  return {
+    kind: first?.kind,
+    path: first?.path,
+    operation: first?.operation,
+    changes: changes.length,
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type ShardReport,
 } from '../../../node/controller/core/cluster-report.ts'
 import { ControllerCore } from '../../../node/controller/core/controller-core.ts'
+import type { PlannedCommit } from '../../../node/controller/core/planned-commit.ts'
 import {
   requestMove,
   requestOfNode,
@@ -87,7 +88,7 @@ export class SteeredCluster implements ClusterControl {
   /** What the controller does in one round, and after it what learners do. */
   step(): void {
     this.#pass()
-    for (const { operation } of this.core.plan(this.#nowMs)) this.#settle(operation)
+    for (const planned of this.core.plan(this.#nowMs)) this.#settle(planned)
     for (const { path } of this.core.cluster.shards.values()) this.#catchUp(path)
   }
 
@@ -137,7 +138,7 @@ export class SteeredCluster implements ClusterControl {
 
   #carryOut(asked: RequestStep | Refusal): Refusal | undefined {
     if ('refused' in asked) return asked
-    this.#settle(this.core.change(asked, this.#nowMs).operation)
+    this.#settle(this.core.change(asked, this.#nowMs))
     return undefined
   }
 
@@ -172,8 +173,8 @@ export class SteeredCluster implements ClusterControl {
     this.core.observe({ kind: 'configuration', path, configuration, revision }, this.#nowMs)
   }
 
-  #settle(operation: string): void {
-    this.core.settle(operation, { kind: 'committed', revision: this.#next() }, this.#nowMs)
+  #settle(planned: PlannedCommit): void {
+    this.core.settle(planned, { kind: 'committed', revision: this.#next() }, this.#nowMs)
   }
 
   #pass(): void {

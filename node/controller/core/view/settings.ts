@@ -59,7 +59,7 @@ export const CONTROLLER_SETTINGS: ControllerSettings = checkedSettings({
 /** Throws when the numbers do not fit together. */
 function checkedSettings(settings: ControllerSettings): ControllerSettings {
   const { changesPerSecond, changeBurst, balanceChangesPerSecond } = settings
-  assert(changesPerSecond + changeBurst <= 100, 'etcd gets at most 100 changes a second')
+  assert(changesPerSecond + changeBurst <= 100, 'etcd gets at most 100 commits a second')
   assert(balanceChangesPerSecond <= changesPerSecond, 'balancing is a part of all changes')
   assert(settings.targetAwayMaxMs <= settings.replaceAfterMs, 'a move gives up before a loss')
   assert(settings.movesPerNodeMax <= settings.movesMax, 'a node has no more moves than all')

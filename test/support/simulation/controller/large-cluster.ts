@@ -3,7 +3,7 @@
 import { must } from '../../../../lib/assert.ts'
 import { seededRandom, type Random } from '../../../../lib/random.ts'
 import { ControllerCore } from '../../../../node/controller/core/controller-core.ts'
-import type { PlannedChange } from '../../../../node/controller/core/planned-change.ts'
+import type { PlannedCommit } from '../../../../node/controller/core/planned-commit.ts'
 import { CONFIGURATION_PREFIX } from '../../../../node/controller/core/records/cluster-codec.ts'
 import { CONTROLLER_SETTINGS } from '../../../../node/controller/core/view/settings.ts'
 import { ControllerChecker, storedConfiguration } from './controller-checker.ts'
@@ -31,7 +31,7 @@ export interface PlanTimes {
 class TimedController extends ControllerCore {
   times: PlanTimes = { plans: 0, sumMs: 0, mostMs: 0 }
 
-  override plan(nowMs: number): readonly PlannedChange[] {
+  override plan(nowMs: number): readonly PlannedCommit[] {
     const began = process.threadCpuUsage()
     const changes = super.plan(nowMs)
     const { user, system } = process.threadCpuUsage(began)

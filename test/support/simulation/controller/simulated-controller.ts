@@ -1,4 +1,4 @@
-import type { PlannedChange } from '../../../../node/controller/core/planned-change.ts'
+import type { PlannedCommit } from '../../../../node/controller/core/planned-commit.ts'
 import type { AskedEnd, ControllerCore } from '../../../../node/controller/core/controller-core.ts'
 import {
   CONFIGURATION_PREFIX,
@@ -31,7 +31,7 @@ export interface ControllerTroubles {
 }
 
 interface Flight {
-  readonly change: PlannedChange
+  readonly planned: PlannedCommit
   readonly atMs: number
 }
 
@@ -97,10 +97,10 @@ export class SimulatedController {
 
   plan({ commitDelayMs }: ControllerTroubles): void {
     const { nowMs } = this.#store
-    for (const change of this.core.plan(nowMs)) {
-      this.planned += 1
+    for (const planned of this.core.plan(nowMs)) {
+      this.planned += planned.changes.length
       this.#checker.attempted(this.#revision, nowMs)
-      this.#flights.push({ change, atMs: nowMs + commitDelayMs * this.#random() })
+      this.#flights.push({ planned, atMs: nowMs + commitDelayMs * this.#random() })
     }
     for (const [node, asked] of this.core.takeAsks()) this.#askEnds(node, asked)
   }
@@ -121,22 +121,26 @@ export class SimulatedController {
     const { nowMs } = this.#store
     for (const flight of this.#flights.splice(0)) {
       if (flight.atMs > nowMs) this.#flights.push(flight)
-      else this.#commitOne(flight.change, this.#random() < lostAnswerRatio)
+      else this.#commitOne(flight.planned, this.#random() < lostAnswerRatio)
     }
   }
 
-  #commitOne(change: PlannedChange, isLost: boolean): void {
+  #commitOne(planned: PlannedCommit, isLost: boolean): void {
     const { nowMs } = this.#store
-    const before = storedConfiguration(this.#store, change.path)
-    const outcome = this.#store.commit(change.commit)
-    if (outcome.kind === 'committed') this.#checker.happened(change, before, this.#revision)
-    if (isLost) return this.core.settle(change.operation, { kind: 'unknown' }, nowMs)
-    if (outcome.kind === 'committed') return this.core.settle(change.operation, outcome, nowMs)
-    for (const { key } of change.commit.when) {
-      const entry = this.#store.get(key)
-      if (entry !== undefined) this.#observe(key, entry.value, entry.modRevision)
+    const befores = planned.changes.map(({ path }) => storedConfiguration(this.#store, path))
+    const outcome = this.#store.commit(planned.commit)
+    if (outcome.kind === 'committed') {
+      for (const [at, change] of planned.changes.entries()) {
+        this.#checker.happened(change, befores[at], this.#revision)
+      }
     }
-    this.core.settle(change.operation, { kind: 'conflict' }, nowMs)
+    if (isLost) return this.core.settle(planned, { kind: 'unknown' }, nowMs)
+    if (outcome.kind === 'conflict') {
+      for (const { key, value, modRevision } of outcome.entries) {
+        this.#observe(key, value, modRevision)
+      }
+    }
+    this.core.settle(planned, outcome, nowMs)
   }
 
   #observe(key: string, value: Uint8Array | undefined, revision: number): void {

@@ -1,4 +1,8 @@
-import type { Commit, CommitOutcome } from '../../../../node/coordination/coordination.ts'
+import type {
+  Commit,
+  CommitOutcome,
+  CoordinationEntry,
+} from '../../../../node/coordination/coordination.ts'
 import { checkCommit } from '../../../../node/coordination/coordination.ts'
 
 /** A key that was written or deleted, by whom, and when. */
@@ -43,7 +47,7 @@ export class SimulatedStore {
       }
       return (entry?.modRevision ?? 0) === condition.modRevision
     })
-    if (!holds) return { kind: 'conflict', entries: [] }
+    if (!holds) return { kind: 'conflict', entries: this.#entriesOf(commit.when) }
     this.revision += 1
     for (const change of commit.changes) {
       const { key } = change
@@ -64,6 +68,13 @@ export class SimulatedStore {
 
   delete(key: string): void {
     if (this.get(key) !== undefined) this.commit({ when: [], changes: [{ type: 'delete', key }] })
+  }
+
+  #entriesOf(when: Commit['when']): readonly CoordinationEntry[] {
+    return [...new Set(when.map(({ key }) => key))].flatMap((key) => {
+      const entry = this.get(key)
+      return entry === undefined ? [] : [{ ...entry, key, value: Buffer.from(entry.value) }]
+    })
   }
 
   #folder(key: string): Map<string, Entry> {

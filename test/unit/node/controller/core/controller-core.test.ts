@@ -102,7 +102,7 @@ describe('ControllerCore', () => {
 
     const [change] = core.plan(0)
 
-    expect(change?.reason).to.equal('a new shard: 3 replicas')
+    expect(change?.changes[0]?.reason).to.equal('a new shard: 3 replicas')
     expect(change?.commit.when).to.deep.include.members([
       FENCE,
       CATALOG,
@@ -149,10 +149,10 @@ describe('ControllerCore', () => {
     }
 
     const [change, ...others] = core.plan(1000)
-    core.settle(change?.operation ?? '', { kind: 'committed', revision: 30 }, 1000)
+    core.settle(change!, { kind: 'committed', revision: 30 }, 1000)
 
     expect(others).to.deep.equal([])
-    expect(change?.reason).to.match(/no replica that has everything is there/)
+    expect(change?.changes[0]?.reason).to.match(/no replica that has everything is there/)
     expect(core.plan(LATER_MS)).to.deep.equal([])
     expect(reportCluster(core.cluster).troubles.leaderless).to.equal(1)
   })

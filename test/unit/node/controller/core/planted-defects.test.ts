@@ -124,6 +124,20 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     instead: 'return this.#available < -1e9',
     faults: ['zone', 'restart', 'create', 'drop'],
   },
+  'a shared commit with the conditions of its first change alone': {
+    file: 'planned-commit.ts',
+    text: 'for (const condition of change.commit.when) this.#when',
+    instead:
+      'for (const condition of this.changes.length > 0 ? [] : change.commit.when) this.#when',
+    faults: ['damage', 'restart', 'crash', 'trouble', 'slow'],
+  },
+  'a conflict of a shared commit that only the change that met it hears of': {
+    file: 'controller-core.ts',
+    text: '      this.#dropPlanned(shard, nowMs)\n      if (met',
+    instead:
+      '      if (met && !met.has(change)) { this.#committed(shard, 1e9, nowMs); continue }\n      this.#dropPlanned(shard, nowMs)\n      if (met',
+    faults: ['crash', 'restart', 'trouble', 'zone'],
+  },
   'a placement that ignores zones': {
     file: 'decisions/placement.ts',
     text: 'if (one.shared !== other.shared) return one.shared < other.shared',
