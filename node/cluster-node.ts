@@ -4,20 +4,19 @@
 //                                                              └─► replicas, tables ─► store ─► HTTP
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import { assert, must } from '../lib/assert.ts'
 import { systemClock, type Clock } from '../lib/clock.ts'
 import { isServiceError, messageOf } from '../lib/errors.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
-import type { BytesReply } from '../lib/http/reply.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { Log } from '../lib/log.ts'
 import { readProduct } from '../lib/process/product.ts'
 import { endProcess, loggedEnd, openServerLog } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
-import { readinessReply } from './api/readiness-reply.ts'
-import { NO_INDEXES } from './coordinator/tables/index-summary.ts'
+import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
+import { DamageReport } from './cluster/damage-report.ts'
+import { LeaderPlaces } from './cluster/leader-places.ts'
 import { awaitControlPlane } from './cluster/recovery/await-control-plane.ts'
 import { ControlPlaneMemory } from './cluster/recovery/control-plane-memory.ts'
 import { rememberControlPlane } from './cluster/recovery/remember-control-plane.ts'
@@ -25,7 +24,6 @@ import { followSeenLives } from './cluster/registrar.ts'
 import { joinCluster, type Membership } from './cluster/membership.ts'
 import { depart } from './cluster/departure.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
-import { peerAddress } from './cluster/peer-address.ts'
 import { PeerReach, reachHandlers } from './cluster/peer-reach.ts'
 import { untilAnswered } from './cluster/until-answered.ts'
 import {
@@ -43,13 +41,11 @@ import { controllerHandlers, controllerPeers } from './controller/shell/controll
 import { askEndsBy } from './controller/shell/replica-ends.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
-import { KnownPlaces } from './coordinator/cluster/known-places.ts'
 import { LoopbackLink } from './coordinator/cluster/loopback-link.ts'
 import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
 import { sizesOf } from './coordinator/cluster/shard-sizes.ts'
 import { openClusterStore } from './coordinator/open-cluster-store.ts'
 import type { OpenedStore } from './coordinator/open-store.ts'
-import type { ReplicaHost } from './coordinator/cluster/replica-host.ts'
 import {
   addMetrics,
   apiOptionsOf,
@@ -65,14 +61,11 @@ import {
 import { refuseDirectoryOfSwarm } from './directory-use.ts'
 import { TcpTransport, type TlsIdentity } from './peer/channels/tcp-transport.ts'
 import { openPeerNode, PEER_VERSIONS } from './peer/connections/open-peer-node.ts'
+import { OperationTable } from './peer/operation-table.ts'
 import { PEER_LIMITS } from './peer/peer-limits.ts'
-import type { PeerHandler, PeerHandlers, PeerLink, PeerNode } from './peer/peer.ts'
-import type { NodeId } from './replication/core/configuration.ts'
+import type { PeerAddress, PeerHandlers, PeerLink, PeerNode } from './peer/peer.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard, type AdmitWrite } from './storage/disk-guard.ts'
-
-/** What a node says of itself before it has a store, and after that. */
-const NOT_READY = readinessReply(false, NO_INDEXES)
 
 /**
  * Resolves when the node serves. Until then its health port answers that it lives and is not ready.
@@ -86,18 +79,6 @@ export function startClusterNode(
   stop: AbortSignal,
 ): Promise<RunningNode> {
   return Lifecycle.build((life) => buildClusterNode(config, life, stop))
-}
-
-/** Handlers that are known one after the other; the node of peers asks for them with each call. */
-class LateHandlers extends Map<number, PeerHandler> {
-  isComplete = false
-
-  add(handlers: PeerHandlers): void {
-    for (const [operation, handler] of handlers) {
-      assert(!this.has(operation), 'one part of the node answers an operation')
-      this.set(operation, handler)
-    }
-  }
 }
 
 async function buildClusterNode(
@@ -116,13 +97,13 @@ async function buildClusterNode(
   }
   const base: Base = { config, files, life, clock, log, signal: stop }
 
-  const serving: { readiness?: () => BytesReply } = {}
+  const serving = new StartingNode()
   const health = await startHealthServer({
     host: config.healthHost === '' ? config.host : config.healthHost,
     port: config.healthPort,
     clock,
     random: Math.random,
-    readiness: () => serving.readiness?.() ?? NOT_READY,
+    readiness: () => serving.readiness(),
     metrics,
   })
   life.onClose(() => health.close())
@@ -134,14 +115,8 @@ async function buildClusterNode(
   if (await untilAnswered(() => followSeenLives(coordination, identity), base)) {
     log.error('the data directory is an older copy: replicas of this node are built anew')
   }
-  const damage: { told: Promise<void>; membership?: Membership } = { told: Promise.resolve() }
-  const opened = await openStoreOf(base, { ...disk, ...plane }, () => {
-    const { membership } = damage
-    const told = membership?.markDamaged() ?? identity.markDamaged(identity.incarnation)
-    damage.told = told.catch((error: unknown) =>
-      log.error('the cluster does not know of damage', { error: messageOf(error) }),
-    )
-  })
+  const damage = new DamageReport(identity, log)
+  const opened = await openStoreOf(base, { ...disk, ...plane }, damage)
   const { store, cluster } = opened
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
@@ -149,21 +124,18 @@ async function buildClusterNode(
   const apiOptions = apiOptionsOf(config, log)
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
-  await damage.told // what this node has lost is known before anybody counts on it
+  await damage.settled() // what this node has lost is known before anybody counts on it
   const { membership, reach } = await join(base, { ...plane, identity, nodeId: disk.nodeId }, api)
-  damage.membership = membership
+  damage.joined(membership)
   await disk.memory.see({ registered: identity.incarnation })
   await untilAnswered(() => opened.finishStart(), base)
   life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
   life.onClose(() => depart(membership, { led: opened.shards, map }, { clock, log }))
-  life.onClose(() => {
-    delete serving.readiness
-  })
+  life.onClose(() => serving.stops())
   // A node that others cannot use is not ready: it would be counted on. Later a partition takes no node out.
-  serving.readiness = () =>
-    readinessReply(store.ready() && reach.hasBeenReached, store.indexCounts())
+  serving.serves(store, () => reach.hasBeenReached)
   log.info('server serves', { api: api.url, health: health.url, peer: plane.peers.port })
   const close = loggedEnd(log, clock, () => life.close())
   const urls = { apiUrl: api.url, healthUrl: health.url }
@@ -238,24 +210,23 @@ async function openControlPlane(base: Base, { nodeId, journal, memory, identity 
   const map = await ClusterMap.open({ coordination, clock, log }, signal)
   life.onClose(() => map.close())
   life.onClose(rememberControlPlane({ map, memory, nodeId, clock, log }))
-  const handlers = new LateHandlers()
-  const peers = await openPeers(config, files, { nodeId, handlers, clock, log })
+  const operations = new OperationTable()
+  const peers = await openPeers(config, files, { nodeId, handlers: operations, clock, log })
   life.onClose(() => peers.close())
   const catalog = CONTROLLER_CATALOG
   const frozenBy = (): string | undefined =>
     map.health.kind === 'frozen' ? map.health.reason : undefined
   const seen = { coordination, catalog, frozenBy }
-  const loopback = new LoopbackLink(nodeId, () => handlers, clock)
-  const linkTo = (id: NodeId): PeerLink | undefined => {
-    if (id === nodeId) return loopback
-    const address = peerAddress(id, map.addressOf(id)?.peer ?? '')
-    return address && peers.link(address)
-  }
-  const askEnds = askEndsBy(linkTo)
+  const loopback = new LoopbackLink(nodeId, () => operations, clock)
+  const link = (address: PeerAddress): PeerLink =>
+    address.nodeId === nodeId ? loopback : peers.link(address)
+  const leaders = new LeaderPlaces(map, { link })
+  // Its own replicas it asks before the cluster knows its address.
+  const askEnds = askEndsBy((id) => (id === nodeId ? loopback : leaders.linkTo(id)))
   const controller = new Controller({ ...seen, node: nodeId, askEnds, clock, log })
   life.onClose(() => controller.close())
-  handlers.add(controllerHandlers(controller))
-  handlers.add(reachHandlers(() => peers))
+  operations.add(controllerHandlers(controller))
+  operations.add(reachHandlers(peers))
   const control = new ClusterAdmin({
     name: config.cluster,
     node: nodeId,
@@ -266,28 +237,15 @@ async function openControlPlane(base: Base, { nodeId, journal, memory, identity 
     clock,
     newOperation: randomUUID,
   })
-  return { coordination, map, handlers, peers, control }
+  return { coordination, map, operations, peers, leaders, control }
 }
 
 function openStoreOf(
   { config, files, life, clock, log, signal }: Base,
   parts: Disk & ControlPlane,
-  onDamaged: () => void,
+  damage: DamageReport,
 ): Promise<OpenedStore> {
-  const { nodeId, path, guard, handlers, peers, map, identity, memory: _, ...others } = parts
-  const known: { host?: ReplicaHost } = {}
-  const places = new KnownPlaces({
-    self: nodeId,
-    map,
-    host: () => must(known.host, 'the host of replicas'),
-    peers,
-    loopback: new LoopbackLink(nodeId, () => handlers, clock),
-  })
-  const onHandlers = (ofStore: PeerHandlers, host: ReplicaHost): void => {
-    known.host = host
-    handlers.add(ofStore)
-    handlers.isComplete = true
-  }
+  const { nodeId, path, guard, identity, peers: _, memory: __, ...others } = parts
   const self = { node: nodeId, incarnation: identity.incarnation }
   const own = {
     ...others,
@@ -295,11 +253,8 @@ function openStoreOf(
     nodeId,
     clock,
     log,
-    map,
     self,
-    places,
-    onHandlers,
-    onDamaged,
+    onDamaged: () => damage.report(),
     checkIntervalMs: config.checkIntervalMs,
   }
   const admit: AdmitWrite = (bytes, frees) => guard.assertRoomFor(bytes, frees)

@@ -10,15 +10,18 @@ type Served = Pick<SwarmStore, 'ready' | 'indexCounts'>
 export class StartingNode {
   #progress: StartProgress | undefined
   #store: Served | undefined
+  #isReached: () => boolean = () => true
   #isStopping = false
 
-  /** Tables are opened, and so many are open. */
+  /** Tables are opened, and `progress` says how many are open. */
   opens(progress: StartProgress): void {
     this.#progress = progress
   }
 
-  serves(store: Served): void {
+  /** `isReached` answers whether the nodes of its cluster reach this one. */
+  serves(store: Served, isReached: () => boolean = () => true): void {
     this.#store = store
+    this.#isReached = isReached
     this.#progress = undefined
   }
 
@@ -29,6 +32,7 @@ export class StartingNode {
   readiness(): BytesReply {
     const store = this.#store
     if (store === undefined) return readinessReply(false, NO_INDEXES, this.#progress)
-    return readinessReply(store.ready() && !this.#isStopping, store.indexCounts())
+    const isReady = store.ready() && this.#isReached() && !this.#isStopping
+    return readinessReply(isReady, store.indexCounts())
   }
 }

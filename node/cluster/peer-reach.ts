@@ -137,7 +137,7 @@ export class PeerReach {
 }
 
 /** What a node answers when another one asks whether it reaches that. */
-export function reachHandlers(links: () => Links): PeerHandlers {
+export function reachHandlers(links: Links): PeerHandlers {
   const vouch: PeerHandler = {
     kind: 'call',
     handle: async ({ from, body }) => {
@@ -145,7 +145,7 @@ export function reachHandlers(links: () => Links): PeerHandlers {
       const address = peerAddress(from, text)
       if (address === undefined) throw unreachable(text, 'it is not host:port')
       const call = { operation: ECHO, body: Buffer.alloc(0) }
-      await links()
+      await links
         .link(address)
         .call(call, { timeoutMs: ECHO_MS })
         .catch((error: unknown) => {

@@ -2,12 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
-import { assert } from '../../lib/assert.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import { isServiceError, messageOf, type ServiceError } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import type { ClusterMap } from '../cluster/cluster-map.ts'
+import type { LeaderPlaces } from '../cluster/leader-places.ts'
 import { shardConfigurations } from '../cluster/shard-configurations.ts'
+import type { OperationTable } from '../peer/operation-table.ts'
 import type { PeerHandlers } from '../peer/peer.ts'
 import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
 import { restartedLogs } from '../replication/log/restarted-logs.ts'
@@ -35,11 +36,11 @@ import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import { NearReplicas } from './cluster/near-replicas.ts'
-import type { KnownPlaces } from './cluster/known-places.ts'
+import { KnownPlaces } from './cluster/known-places.ts'
 import { ReplicaAudit } from './cluster/replica-audit.ts'
-import { ReplicaCopies } from './cluster/replica-copies.ts'
+import { offerCopy, ReplicaCopies } from './cluster/replica-copies.ts'
 import { ReplicaCounts } from './cluster/replica-counts.ts'
-import { ReplicaHost, type ShardName } from './cluster/replica-host.ts'
+import { ReplicaHost } from './cluster/replica-host.ts'
 import { ReplicaLags } from './cluster/replica-lags.ts'
 import { ReplicaPeers, replicaHandlers } from './cluster/replica-peers.ts'
 import { TableNews } from './cluster/table-news.ts'
@@ -51,10 +52,10 @@ export interface ClusterStoreParts extends StoreParts {
   readonly stores: LevelStoreFactory
   readonly map: ClusterMap
   readonly control: ClusterControl
-  readonly places: KnownPlaces
+  readonly leaders: LeaderPlaces
   readonly random: Random
-  /** Called once, before anything is sent: other nodes' calls go to these handlers. */
-  readonly onHandlers: (handlers: PeerHandlers, host: ReplicaHost) => void
+  /** What the store answers other nodes is added, and the table is complete then. */
+  readonly operations: OperationTable
   /** How often replicas are checked for damage; 0: never. */
   readonly checkIntervalMs: number
   /** A replica of the disk cannot be trusted. */
@@ -75,57 +76,36 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, self, clock, log } = parts
+  const { coordination, map, leaders, self, clock, log } = parts
   const replicas = await openReplicas(parts, core, life)
-  const { host, copies, source } = replicas
-  const shardOf = (record: ShardRecord) => clusterShard(parts, host, record)
+  const { host, copies } = replicas
+  const places = new KnownPlaces({ self: self.node, map, host, leaders })
+  const shardOf = (record: ShardRecord) => clusterShard(parts, { host, places }, record)
   const { registry, led, drain } = core
-  const known = { self, coordination, map, host, registry, led, shardOf, drain }
+  const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }
   const onNotOpened = (id: string, error: unknown): void =>
     reportNotOpened(parts, replicas.counts, { id, error })
   const rebuild = copies.rebuild.bind(copies)
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
-  const opening: { tables?: ClusterTables } = {}
-  const news = buildNews(parts, () => opening.tables)
-  const shards = new ClusterShards({
-    coordination,
-    news,
-    clock,
-    host,
-    shardOf,
-    applyHere: async (table) => opening.tables?.apply(table),
-  })
-  const receive = (from: string, message: Buffer) => host.receive(from, message)
-  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
+  const tables = new ClusterTables({ ...known, onNotOpened, rebuild })
+  const news = buildNews(parts, tables)
+  const applyHere = tables.apply.bind(tables)
+  const shards = new ClusterShards({ coordination, news, clock, host, shardOf, applyHere })
   const seen = buildSeen(parts, core, replicas)
-  const heard = replicaHandlers({ receive, receiveBeat }, log)
-  const { audit } = replicas
-  const handlers = [callHandlers(parts), heard, snapshotHandlers(source), copies.handlers()]
-  const ends = logEndHandlers(self.incarnation, (name) => {
-    return host.endOf(parseShardId(name.slice(name.indexOf('/') + 1)))
-  })
-  const own = [audit.handlers(), seen.handlers, news.handlers(), ends]
-  const all = [...handlers, ...own].flatMap((some) => [...some])
-  const byOperation = new Map(all)
-  assert(byOperation.size === all.length, 'one part of the store answers an operation')
-  parts.onHandlers(byOperation, host)
+  answerPeers(parts, { ...replicas, places }, [seen.handlers, news.handlers()])
   return {
     host: shards,
     ...nearReplicas(parts, host),
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
-    learnTable: async (name) => opening.tables?.learn(name),
-    openTables: async () => {
-      const tables = await ClusterTables.open(
-        { ...known, onNotOpened, rebuild, clock, log },
-        signal,
-      )
-      opening.tables = tables
+    learnTable: (name) => tables.learn(name),
+    openTables: () => {
       life.onClose(() => tables.close())
+      return tables.start(signal)
     },
-    onJoined: async () => opening.tables?.reportForgotten(),
+    onJoined: async () => tables.reportForgotten(),
     metrics: seen.metrics,
   }
 }
@@ -144,19 +124,14 @@ async function openReplicas(
   core: StoreCore,
   life: Lifecycle,
 ): Promise<Replicas> {
-  const { map, places, self, clock, log, stores, control } = parts
+  const { map, leaders, self, clock, log, stores, control } = parts
   const arrivals = await openArrivals(parts, core)
-  const late: { copies?: ReplicaCopies } = {}
   const counts = new ReplicaCounts()
-  const onDamaged = (id: ShardId, reason: ServiceError): void =>
-    late.copies?.replaceDamaged(id, reason)
-  const offer = (id: ShardId, to: NodeId): void => late.copies?.offer(id, to)
-  const host = await openHost(parts, core, { offer, counts })
-  stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
+  const host = await openHost(parts, core, counts)
   const source = await openSource(parts, host)
   life.onClose(() => source.closeAll())
   const configurations = shardConfigurations(map)
-  const linkTo = (node: NodeId) => places.linkTo(node)
+  const linkTo = leaders.linkTo.bind(leaders)
   const known = { self: self.node, host, configurations, linkTo, clock, log, counts }
   const copies = new ReplicaCopies({
     ...known,
@@ -167,8 +142,9 @@ async function openReplicas(
       await control.requestTransfer({ path: `${tableId}/${id}`, to })
     },
   })
-  late.copies = copies
   life.onClose(() => copies.close())
+  const onDamaged = (id: ShardId, reason: ServiceError): void => copies.replaceDamaged(id, reason)
+  stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
   const audit = new ReplicaAudit({
     ...known,
     hashes: source.hashes,
@@ -180,16 +156,34 @@ async function openReplicas(
   return { host, source, copies, audit, counts }
 }
 
-function buildNews(
-  { map, places, log }: ClusterStoreParts,
-  tables: () => ClusterTables | undefined,
-): TableNews {
+function buildNews({ map, leaders, log }: ClusterStoreParts, tables: ClusterTables): TableNews {
   return new TableNews({
     nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
-    linkTo: (node) => places.linkTo(node),
-    reach: async (name, stop) => tables()?.reach(name, stop),
+    linkTo: (node) => leaders.linkTo(node),
+    reach: (name, stop) => tables.reach(name, stop),
     log,
   })
+}
+
+/** From here on this node answers what others ask its replicas and its tables. */
+function answerPeers(
+  { operations, self, hybridClock, clock, log }: ClusterStoreParts,
+  { host, source, copies, audit, places }: Replicas & { readonly places: KnownPlaces },
+  others: readonly PeerHandlers[],
+): void {
+  const { find, findReplica } = places
+  operations.add(serveShards({ find, coming: places, hybridClock, clock }))
+  operations.add(serveReplicas({ find: findReplica, hybridClock, clock }))
+  const receive = (from: string, message: Buffer) => host.receive(from, message)
+  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
+  operations.add(replicaHandlers({ receive, receiveBeat }, log))
+  operations.add(snapshotHandlers(source))
+  operations.add(copies.handlers())
+  operations.add(audit.handlers())
+  const endOf = (name: string) => host.endOf(parseShardId(name.slice(name.indexOf('/') + 1)))
+  operations.add(logEndHandlers(self.incarnation, endOf))
+  for (const handlers of others) operations.add(handlers)
+  operations.complete()
 }
 
 function reportNotOpened(
@@ -211,14 +205,14 @@ function buildSeen(
   { registry }: StoreCore,
   own: Pick<Replicas, 'host' | 'source' | 'counts'>,
 ) {
-  const { control, map, places, clock } = parts
+  const { control, map, leaders, clock } = parts
   const { node: self } = parts.self
   const { host, source, counts } = own
   const lags = new ReplicaLags({
     self,
     leading: () => host.leading(),
     leaders: () => leadersOf(map),
-    linkTo: (node) => places.linkTo(node),
+    linkTo: (node) => leaders.linkTo(node),
     clock,
   })
   const cluster = new ControlledCluster({ control, registry, lags, clock })
@@ -235,11 +229,15 @@ function buildSeen(
   return { cluster, handlers: lags.handlers(), metrics }
 }
 
-function peerStates({ map, places, self }: ClusterStoreParts): Readonly<Record<PeerState, number>> {
+function peerStates({
+  map,
+  leaders,
+  self,
+}: ClusterStoreParts): Readonly<Record<PeerState, number>> {
   const states = { idle: 0, connecting: 0, connected: 0, waiting: 0 }
   for (const { id, registration } of map.nodes()) {
     if (id === self.node || registration === undefined) continue
-    const kind = places.linkTo(id)?.state('prompt').kind ?? 'idle'
+    const kind = leaders.linkTo(id)?.state('prompt').kind ?? 'idle'
     if (kind !== 'closed') states[kind] += 1
   }
   return states
@@ -282,53 +280,31 @@ function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHos
 function openHost(
   parts: ClusterStoreParts,
   core: StoreCore,
-  hears: Pick<Replicas, 'counts'> & {
-    readonly offer: (id: ShardId, to: NodeId) => void
-  },
+  counts: ReplicaCounts,
 ): Promise<ReplicaHost> {
-  const { offer, counts } = hears
-  const {
-    onDamaged: onContradicted,
-    self,
-    stores,
-    journal,
-    admit,
-    hybridClock,
-    clock,
-    log,
-    places,
-  } = parts
+  const { self, stores, journal, admit, hybridClock, clock, log, leaders } = parts
   const { router, indexes, led } = core
-  const network = new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log })
-  const configurations = shardConfigurations(parts.map)
+  const linkTo = leaders.linkTo.bind(leaders)
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
-  const offerSnapshot = ({ id }: ShardName, to: NodeId): void => offer(id, to)
   return ReplicaHost.open({
     ...own,
-    network,
-    configurations,
-    offerSnapshot,
-    onContradicted,
+    network: new ReplicaPeers({ linkTo, log }),
+    configurations: shardConfigurations(parts.map),
+    offerSnapshot: ({ id }, to) => offerCopy(linkTo(to), id),
+    onContradicted: parts.onDamaged,
     counts,
   })
 }
 
-/** What other nodes ask the shards that this node leads, and its replicas. */
-function callHandlers({ places, hybridClock, clock }: ClusterStoreParts): PeerHandlers {
-  const shards = serveShards({ find: places.find, coming: places, hybridClock, clock })
-  const replicas = serveReplicas({ find: places.findReplica, hybridClock, clock })
-  return new Map([...shards, ...replicas])
-}
-
 function nearReplicas(
-  { self, map, places, clock, hybridClock, random }: ClusterStoreParts,
+  { self, map, leaders, clock, hybridClock, random }: ClusterStoreParts,
   host: ReplicaHost,
 ): { readonly replicasOf: FindReplicas; readonly nearOf: FindNear } {
   const near = new NearReplicas({
     self: self.node,
     map,
     local: (id) => host.find(id),
-    linkTo: (node) => places.linkTo(node),
+    linkTo: (node) => leaders.linkTo(node),
     clock,
     hybridClock,
     random,
@@ -337,8 +313,8 @@ function nearReplicas(
 }
 
 function clusterShard(
-  { places, clock, hybridClock, random }: ClusterStoreParts,
-  host: ReplicaHost,
+  { clock, hybridClock, random }: ClusterStoreParts,
+  { host, places }: { readonly host: ReplicaHost; readonly places: KnownPlaces },
   { id, range }: ShardRecord,
 ): ClusterShard {
   const remote = new RemoteShard({ id, range, places, clock, hybridClock, random })

@@ -14,7 +14,7 @@ import { seededRandom } from '../../lib/random.ts'
 import { HybridClock } from '../../node/clock/hybrid-clock.ts'
 import { LoopbackLink } from '../../node/coordinator/cluster/loopback-link.ts'
 import { ReplicaAudit } from '../../node/coordinator/cluster/replica-audit.ts'
-import { ReplicaCopies } from '../../node/coordinator/cluster/replica-copies.ts'
+import { offerCopy, ReplicaCopies } from '../../node/coordinator/cluster/replica-copies.ts'
 import { ReplicaCounts } from '../../node/coordinator/cluster/replica-counts.ts'
 import { ReplicaHost } from '../../node/coordinator/cluster/replica-host.ts'
 import { LedShards } from '../../node/coordinator/shards/led-shards.ts'
@@ -118,10 +118,8 @@ class DiskNode {
       leaving: () => this.#control.leaving,
       onLeaving: (listener: () => void) => this.#control.onLeaving(listener),
     }
-    const late: { copies?: ReplicaCopies } = {}
-    const onDamaged = (id: ShardId, reason: ServiceError): void =>
-      late.copies?.replaceDamaged(id, reason)
-    stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
+    const linksFrom = (to: string): LoopbackLink =>
+      new LoopbackLink(this.id, () => must(this.#nodes.get(to), to).handlers, clock)
     const host = await ReplicaHost.open({
       self: { node: this.id, incarnation: this.incarnation },
       stores,
@@ -137,7 +135,7 @@ class DiskNode {
       },
       indexes: undefined,
       led: new LedShards(),
-      offerSnapshot: ({ id }, to) => late.copies?.offer(id, to),
+      offerSnapshot: ({ id }, to) => offerCopy(linksFrom(to), id),
     })
     const source = await SnapshotSource.open({
       replicaOf: () => host.find(SHARD)?.copied,
@@ -147,8 +145,6 @@ class DiskNode {
       randomBytes,
       limits: SNAPSHOT_LIMITS,
     })
-    const linksFrom = (to: string): LoopbackLink =>
-      new LoopbackLink(this.id, () => must(this.#nodes.get(to), to).handlers, clock)
     const copies = new ReplicaCopies({
       self: this.id,
       host,
@@ -162,7 +158,8 @@ class DiskNode {
       counts: this.counts,
       handOver: async (_shard, to) => this.#control.elect(must(this.#nodes.get(to), to).replica),
     })
-    late.copies = copies
+    const onDamaged = (id: ShardId, reason: ServiceError): void => copies.replaceDamaged(id, reason)
+    stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
     const audit = new ReplicaAudit({
       self: this.id,
       host: {

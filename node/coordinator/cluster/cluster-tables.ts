@@ -76,7 +76,13 @@ interface SeenShard {
 /** So many are named in the log. */
 const FORGOTTEN_NAMED_MAX = 16
 
-/** Follows the catalog from `open` to `close`. */
+/**
+ * Follows the catalog from `start` to `close`.
+ *
+ * - `start` resolves when the tables of the catalog are open, and rejects with the reason of its signal. It is called
+ *   once, and `close` has to follow it whatever its outcome was.
+ * - Before that no table is open: `apply` changes nothing, and `reach` waits for the start.
+ */
 export class ClusterTables {
   readonly #with: ClusterTablesOptions
   readonly #closing = new AbortController()
@@ -102,22 +108,16 @@ export class ClusterTables {
   /** Shards that this node has ended and said so. */
   readonly #ended = new Set<ShardId>()
 
-  private constructor(options: ClusterTablesOptions) {
+  constructor(options: ClusterTablesOptions) {
     this.#with = options
   }
 
-  /** Resolves when the tables of the catalog are open. Rejects with the reason of `signal`. */
-  static async open(options: ClusterTablesOptions, signal: AbortSignal): Promise<ClusterTables> {
-    const tables = new ClusterTables(options)
-    tables.#start()
-    const onAbort = (): void => tables.#listed.reject(signal.reason)
+  async start(signal: AbortSignal): Promise<void> {
+    this.#follow()
+    const onAbort = (): void => this.#listed.reject(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
     try {
-      await tables.#listed.promise
-      return tables
-    } catch (error) {
-      await tables.close()
-      throw error
+      await this.#listed.promise
     } finally {
       signal.removeEventListener('abort', onAbort)
     }
@@ -188,9 +188,9 @@ export class ClusterTables {
     await Promise.all(this.#working.values())
   }
 
-  #start(): void {
+  #follow(): void {
     const { coordination, clock, map } = this.#with
-    this.#listed.promise.catch(() => undefined) // `open` hears of it
+    this.#listed.promise.catch(() => undefined) // `start` hears of it
     const sink = {
       changed: (change: EntryChange) => this.#take(change),
       listed: () => this.#onListed(),

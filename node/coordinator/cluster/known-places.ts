@@ -1,6 +1,5 @@
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
-import { LeaderPlaces } from '../../cluster/leader-places.ts'
-import type { PeerLink, PeerNode } from '../../peer/peer.ts'
+import type { LeaderPlaces } from '../../cluster/leader-places.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { ComingShards } from '../../shard/remote/held-calls.ts'
 import type { FindShard } from '../../shard/remote/served-shards.ts'
@@ -13,35 +12,30 @@ import type { ReplicaHost } from './replica-host.ts'
 export interface KnownPlacesOptions {
   readonly self: NodeId
   readonly map: ClusterMap
-  readonly host: () => ReplicaHost
-  readonly peers: PeerNode
-  /** The way to the handlers of this node. */
-  readonly loopback: PeerLink
+  /** The replicas of this node. */
+  readonly host: Pick<ReplicaHost, 'find' | 'onServing'>
+  /** Leaders as the cluster has them, this node among them, and the ways there. */
+  readonly leaders: LeaderPlaces
 }
 
 /** The places of leaders, this node among them, and the shards that it is about to lead. */
 export class KnownPlaces implements ShardPlaces, ComingShards {
   readonly #with: KnownPlacesOptions
-  readonly #others: LeaderPlaces
 
   constructor(options: KnownPlacesOptions) {
-    const { map, peers, self, loopback } = options
     this.#with = options
-    this.#others = new LeaderPlaces(map, {
-      link: (address) => (address.nodeId === self ? loopback : peers.link(address)),
-    })
   }
 
   /** Answers this node only while it serves the shard, or is about to. */
   async leaderOf(id: ShardId): Promise<ShardPlace | undefined> {
-    const place = await this.#others.leaderOf(id)
+    const place = await this.#with.leaders.leaderOf(id)
     if (place?.node !== this.#with.self || this.#isServing(id)) return place
     return this.isComing(id, place.epoch) ? place : undefined
   }
 
   isComing(id: ShardId, epoch: number): boolean {
     const { host, map, self } = this.#with
-    const { replicated } = host().find(id) ?? {}
+    const { replicated } = host.find(id) ?? {}
     if (replicated === undefined || replicated.isServing) return false
     const path = map.pathOf(id)
     const known = path === undefined ? undefined : map.configurationOf(path)
@@ -51,7 +45,7 @@ export class KnownPlaces implements ShardPlaces, ComingShards {
   onChange(id: ShardId, listener: () => void): () => void {
     const { host, map } = this.#with
     const path = map.pathOf(id)
-    const stopServing = host().onServing(id, listener)
+    const stopServing = host.onServing(id, listener)
     const stopNews = path === undefined ? undefined : map.onConfiguration(path, listener)
     return () => {
       stopServing()
@@ -60,18 +54,13 @@ export class KnownPlaces implements ShardPlaces, ComingShards {
   }
 
   hint(id: ShardId, leader: NodeId | undefined, epoch: number): void {
-    this.#others.hint(id, leader, epoch)
-  }
-
-  /** The way to a node; undefined while its address is unknown. */
-  linkTo(node: NodeId): PeerLink | undefined {
-    return this.#others.linkTo(node)
+    this.#with.leaders.hint(id, leader, epoch)
   }
 
   /** What this node answers others that ask for a shard here. */
   readonly find: FindShard = (id) => {
     const { host, map, self } = this.#with
-    const local = host().find(id)
+    const local = host.find(id)
     const { replicated } = local ?? {}
     if (local !== undefined && replicated?.isServing === true) {
       return { kind: 'here', shard: local, epoch: replicated.log.epoch }
@@ -84,13 +73,13 @@ export class KnownPlaces implements ShardPlaces, ComingShards {
 
   /** What this node answers others that ask for its replica, whether it leads or not. */
   readonly findReplica: FindShard<ShardReplica> = (id) => {
-    const local = this.#with.host().find(id)
+    const local = this.#with.host.find(id)
     const epoch = local?.replicated?.log.epoch ?? 0
     if (local === undefined) return { kind: 'not-here', leader: undefined, epoch }
     return { kind: 'here', shard: local, epoch }
   }
 
   #isServing(id: ShardId): boolean {
-    return this.#with.host().find(id)?.replicated?.isServing === true
+    return this.#with.host.find(id)?.replicated?.isServing === true
   }
 }

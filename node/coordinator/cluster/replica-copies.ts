@@ -54,6 +54,11 @@ interface DamagedReplica {
   readonly settings: TableSettings
 }
 
+/** Tells the node of a follower that lacks entries, which the journal here has no longer, to copy the replica. */
+export function offerCopy(link: PeerLink | undefined, id: ShardId): void {
+  link?.send({ operation: SNAPSHOT_OFFER, body: Buffer.from(id, 'hex') })
+}
+
 /** Builds replicas from those of other nodes, from its construction to `close`. */
 export class ReplicaCopies {
   readonly #with: ReplicaCopiesOptions
@@ -62,11 +67,6 @@ export class ReplicaCopies {
 
   constructor(options: ReplicaCopiesOptions) {
     this.#with = options
-  }
-
-  /** A follower of a shard that is led here lacks entries that the journal has no longer. */
-  offer(id: ShardId, to: NodeId): void {
-    this.#with.linkTo(to)?.send({ operation: SNAPSHOT_OFFER, body: Buffer.from(id, 'hex') })
   }
 
   handlers(): PeerHandlers {

@@ -3,7 +3,6 @@
 
 import { Lifecycle } from '../../../../lib/lifecycle.ts'
 import { silentLog, type Log } from '../../../../lib/log.ts'
-import { must } from '../../../../lib/assert.ts'
 import { isServiceError, messageOf, ServiceError } from '../../../../lib/errors.ts'
 import type { Random } from '../../../../lib/random.ts'
 import {
@@ -13,7 +12,9 @@ import {
   type Timestamp,
 } from '../../../../node/clock/hybrid-clock.ts'
 import { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
+import { DamageReport } from '../../../../node/cluster/damage-report.ts'
 import { depart } from '../../../../node/cluster/departure.ts'
+import { LeaderPlaces } from '../../../../node/cluster/leader-places.ts'
 import { joinCluster, type Membership } from '../../../../node/cluster/membership.ts'
 import { followSeenLives } from '../../../../node/cluster/registrar.ts'
 import { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
@@ -28,7 +29,6 @@ import {
 } from '../../../../node/controller/shell/controller-calls.ts'
 import { askEndsBy } from '../../../../node/controller/shell/replica-ends.ts'
 import { CONTROLLER_CATALOG } from '../../../../node/coordinator/cluster/controller-catalog.ts'
-import { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
 import { LoopbackLink } from '../../../../node/coordinator/cluster/loopback-link.ts'
 import type { ReplicaHost } from '../../../../node/coordinator/cluster/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
@@ -36,7 +36,8 @@ import { openStore, type OpenedStore } from '../../../../node/coordinator/open-s
 import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/open-peer-node.ts'
 import { PEER_LIMITS, type PeerLimits } from '../../../../node/peer/peer-limits.ts'
-import type { PeerHandler } from '../../../../node/peer/peer.ts'
+import { OperationTable } from '../../../../node/peer/operation-table.ts'
+import type { PeerAddress, PeerLink } from '../../../../node/peer/peer.ts'
 import type { MemoryNetwork } from '../../../../node/peer/channels/memory-network.ts'
 import type { KvSnapshot } from '../../../../node/storage/kv-store.ts'
 import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
@@ -88,11 +89,6 @@ interface NodeState {
   readonly identity: string | undefined
   readonly bound: Timestamp
   readonly local: KvSnapshot
-}
-
-/** The handlers of a node, which are known one after the other. */
-export class LateHandlers extends Map<number, PeerHandler> {
-  isComplete = false
 }
 
 /** A process of a node. */
@@ -282,13 +278,13 @@ export class SimulatedNode {
     lifecycle.onClose(rememberControlPlane({ map, memory, nodeId: this.id, clock, log }))
     const frozenBy = (): string | undefined =>
       map.health.kind === 'frozen' ? map.health.reason : undefined
-    const handlers = new LateHandlers()
+    const operations = new OperationTable()
     const peers = await openPeerNode({
       transport: life.transport,
       cluster: CLUSTER,
       nodeId: this.id,
       secret: SECRET,
-      handlers,
+      handlers: operations,
       limits: this.#in.isTight ? TIGHT_LIMITS : PEER_LIMITS,
       versions: PEER_VERSIONS,
       port: PEER_PORT,
@@ -299,15 +295,12 @@ export class SimulatedNode {
       onFault: (error) => this.failures.push(stackOf(error)),
     })
     lifecycle.onClose(() => peers.close())
-    const places = new KnownPlaces({
-      self: this.id,
-      map,
-      host: () => must(life.host, 'the host of replicas'),
-      peers,
-      loopback: new LoopbackLink(this.id, () => handlers, clock),
-    })
+    const loopback = new LoopbackLink(this.id, () => operations, clock)
+    const link = (address: PeerAddress): PeerLink =>
+      address.nodeId === this.id ? loopback : peers.link(address)
+    const leaders = new LeaderPlaces(map, { link })
     const controller = new Controller({
-      askEnds: askEndsBy((id) => places.linkTo(id)),
+      askEnds: askEndsBy((id) => leaders.linkTo(id)),
       coordination,
       catalog: CONTROLLER_CATALOG,
       frozenBy,
@@ -318,9 +311,7 @@ export class SimulatedNode {
       ttlSeconds: TTL_SECONDS,
     })
     lifecycle.onClose(() => controller.close())
-    for (const [operation, handler] of controllerHandlers(controller)) {
-      handlers.set(operation, handler)
-    }
+    operations.add(controllerHandlers(controller))
     const control = new ClusterAdmin({
       name: CLUSTER,
       node: this.id,
@@ -334,6 +325,7 @@ export class SimulatedNode {
     life.control = control
     await followSeenLives(coordination, identity)
     const self = { node: this.id, incarnation: identity.incarnation }
+    const damage = new DamageReport(identity, log)
     const parts = { journal, hybridClock, clock, log, coordination, stores: this.disk }
     const made = { ...parts, version: '0', nodeId: this.id, randomBits: () => bitsOf(random) }
     const opened = await openStore(made, lifecycle, (core) =>
@@ -343,11 +335,11 @@ export class SimulatedNode {
           self,
           map,
           control,
-          places,
+          leaders,
           random,
           life,
-          handlers,
-          identity,
+          operations,
+          damage,
           admit: () => this.#admit(),
         },
         core,
@@ -359,6 +351,7 @@ export class SimulatedNode {
       addresses: { api: `http://${this.id}:8080`, peer: `${this.id}:${peers.port}` },
       version: '0',
     }
+    await damage.settled()
     const membership = await joinCluster(
       {
         coordination,
@@ -373,6 +366,7 @@ export class SimulatedNode {
       signal,
     )
     life.membership = membership
+    damage.joined(membership)
     await memory.see({ registered: identity.incarnation })
     lifecycle.onClose(() => membership.close())
     membership.ended.addEventListener('abort', () => this.kill())

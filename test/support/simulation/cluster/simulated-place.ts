@@ -4,14 +4,15 @@
 import { isServiceError, messageOf } from '../../../../lib/errors.ts'
 import type { Random } from '../../../../lib/random.ts'
 import type { ClusterMap } from '../../../../node/cluster/cluster-map.ts'
-import type { NodeIdentity } from '../../../../node/cluster/node-identity.ts'
+import type { DamageReport } from '../../../../node/cluster/damage-report.ts'
+import type { LeaderPlaces } from '../../../../node/cluster/leader-places.ts'
 import { shardConfigurations } from '../../../../node/cluster/shard-configurations.ts'
 import type { ClusterControl } from '../../../../node/coordinator/cluster/cluster-control.ts'
 import { ClusterShard } from '../../../../node/coordinator/cluster/cluster-shard.ts'
 import { ClusterShards } from '../../../../node/coordinator/cluster/cluster-shards.ts'
 import { ClusterTables } from '../../../../node/coordinator/cluster/cluster-tables.ts'
 import { ControlledCluster } from '../../../../node/coordinator/cluster/controlled-cluster.ts'
-import type { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
+import { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
 import { ReplicaHost } from '../../../../node/coordinator/cluster/replica-host.ts'
 import {
   ReplicaPeers,
@@ -22,13 +23,14 @@ import { TableNews } from '../../../../node/coordinator/cluster/table-news.ts'
 import type { StoreCore, StoreParts, StorePlace } from '../../../../node/coordinator/open-store.ts'
 import type { ShardRecord } from '../../../../node/coordinator/shards/shard-record.ts'
 import { CLUSTER_REPLICATION } from '../../../../node/coordinator/tables/table-replication.ts'
+import type { OperationTable } from '../../../../node/peer/operation-table.ts'
 import type { ReplicaId } from '../../../../node/replication/core/configuration.ts'
 import type { TableSettings } from '../../../../node/shard/command/table-settings.ts'
 import { RemoteShard } from '../../../../node/shard/remote/remote-shard.ts'
 import { serveShards } from '../../../../node/shard/remote/serve-shards.ts'
 import { logEndHandlers } from '../../../../node/controller/shell/replica-ends.ts'
 import { parseShardId } from '../../../../node/shard/shard-id.ts'
-import type { LateHandlers, NodeLife } from './simulated-node.ts'
+import type { NodeLife } from './simulated-node.ts'
 
 const REBUILD_POLL_MS = 500
 
@@ -37,18 +39,19 @@ export interface PlaceParts extends StoreParts {
   readonly self: ReplicaId
   readonly map: ClusterMap
   readonly control: ClusterControl
-  readonly places: KnownPlaces
+  readonly leaders: LeaderPlaces
   readonly random: Random
   readonly life: NodeLife
-  readonly identity: NodeIdentity
-  readonly handlers: LateHandlers
+  readonly damage: DamageReport
+  readonly operations: OperationTable
 }
 
 export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promise<StorePlace> {
-  const { coordination, map, control, places, self, clock, log, life, handlers } = parts
+  const { coordination, map, control, leaders, self, clock, log, life, operations } = parts
   const { registry, led, drain } = core
   const host = await openHost(parts, core)
   life.host = host
+  const places = new KnownPlaces({ self: self.node, map, host, leaders })
   const shardOf = ({ id, range }: ShardRecord): ClusterShard => {
     const { hybridClock, random } = parts
     const remote = new RemoteShard({ id, range, places, clock, hybridClock, random })
@@ -56,14 +59,19 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   }
   const onNotOpened = (id: string, error: unknown): void => {
     log.warn('a replica cannot be opened', { node: self.node, shard: id, error: messageOf(error) })
-    if (isServiceError(error) && error.code === 'CORRUPTION') void markDamaged(parts)
+    if (isServiceError(error) && error.code === 'CORRUPTION') parts.damage.report()
   }
   for (const [id, error] of host.damaged) onNotOpened(id, error)
-  const opening: { tables?: ClusterTables } = {}
+  const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }
+  const tables = new ClusterTables({
+    ...known,
+    onNotOpened,
+    rebuild: (record, settings) => void rebuild(parts, host, { record, settings }),
+  })
   const news = new TableNews({
     nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
-    linkTo: (node) => places.linkTo(node),
-    reach: async (name, signal) => opening.tables?.reach(name, signal),
+    linkTo: (node) => leaders.linkTo(node),
+    reach: (name, signal) => tables.reach(name, signal),
     log,
   })
   const shards = new ClusterShards({
@@ -72,7 +80,7 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     clock,
     host,
     shardOf,
-    applyHere: async (table) => opening.tables?.apply(table),
+    applyHere: (table) => tables.apply(table),
   })
   const serving = serveShards({
     find: places.find,
@@ -86,57 +94,38 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     self: self.node,
     leading: () => host.leading(),
     leaders: () => new Set([...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])),
-    linkTo: (node) => places.linkTo(node),
+    linkTo: (node) => leaders.linkTo(node),
     clock,
   })
-  const replicas = replicaHandlers({ receive, receiveBeat }, log)
-  for (const [operation, handler] of [
-    ...serving,
-    ...replicas,
-    ...lags.handlers(),
-    ...news.handlers(),
-    ...logEndHandlers(self.incarnation, (name) =>
-      host.endOf(parseShardId(name.slice(name.indexOf('/') + 1))),
-    ),
-  ]) {
-    handlers.set(operation, handler)
-  }
-  handlers.isComplete = true
+  operations.add(serving)
+  operations.add(replicaHandlers({ receive, receiveBeat }, log))
+  operations.add(lags.handlers())
+  operations.add(news.handlers())
+  const endOf = (name: string) => host.endOf(parseShardId(name.slice(name.indexOf('/') + 1)))
+  operations.add(logEndHandlers(self.incarnation, endOf))
+  operations.complete()
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
     cluster: new ControlledCluster({ control, registry, lags, clock }),
     mayRepair: () => map.controller() === self.node,
-    openTables: async () => {
-      const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }
-      const tables = await ClusterTables.open(
-        {
-          ...known,
-          onNotOpened,
-          rebuild: (record, settings) => void rebuild(parts, host, { record, settings }),
-        },
-        new AbortController().signal,
-      )
-      opening.tables = tables
+    openTables: () => {
       life.lifecycle.onClose(() => tables.close())
+      return tables.start(new AbortController().signal)
     },
     metrics: [],
   }
 }
 
 function openHost(parts: PlaceParts, { router, indexes, led }: StoreCore): Promise<ReplicaHost> {
-  const { self, stores, journal, admit, hybridClock, clock, log, places, map, life } = parts
+  const { self, stores, journal, admit, hybridClock, clock, log, leaders, map, life } = parts
   const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
   return ReplicaHost.open({
     ...own,
-    network: new ReplicaPeers({ linkTo: (node) => places.linkTo(node), log }),
+    network: new ReplicaPeers({ linkTo: (node) => leaders.linkTo(node), log }),
     configurations: shardConfigurations(map),
     offerSnapshot: () => life.failures.push('a replica cannot be brought up from the log'),
   })
-}
-
-async function markDamaged({ life, identity }: PlaceParts): Promise<void> {
-  await (life.membership?.markDamaged() ?? identity.markDamaged(identity.incarnation))
 }
 
 /** As ReplicaCopies: a replica is built anew when the cluster does not count on it. */
