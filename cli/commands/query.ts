@@ -16,13 +16,15 @@ import {
 } from './client-command.ts'
 import type { ClientOptions } from './client-command.ts'
 import { parseFilter, parseJsonOption, splitList } from './option-values.ts'
+import { mergingOf, type MergingOptions } from './query-merging.ts'
 
 const LIMIT_MAX = 10_000
 /** The service's own default. */
 const LIMIT_DEFAULT = 10
 const FACET_SIZE = 10
+const AUTOCUT_MAX = 10
 
-interface QueryOptions extends ClientOptions {
+interface QueryOptions extends ClientOptions, MergingOptions {
   readonly filter?: string
   readonly fields?: string
   readonly limit?: number
@@ -31,13 +33,9 @@ interface QueryOptions extends ClientOptions {
   readonly orderBy?: string
   readonly facet?: readonly string[]
   readonly highlight?: readonly string[]
-  readonly index?: string
-  readonly meaning?: string
-  readonly like?: string
   readonly profile?: boolean
   readonly simple?: boolean
   readonly stale?: boolean
-  readonly window?: number
 }
 
 export function addQueryCommand(program: Command, context: CliContext): void {
@@ -64,6 +62,21 @@ export function addQueryCommand(program: Command, context: CliContext): void {
       'merge so many hits of each index; pages end there (default: --limit)',
       integerOption(1, LIMIT_MAX),
     )
+    .option(
+      '--distance-under <index=n>',
+      'of merged hits, only those of the index at this distance or nearer (may be repeated)',
+      collectOption,
+    )
+    .option(
+      '--min-score <index=n>',
+      'of merged hits, only those with this score in the index, or in full_text (may be repeated)',
+      collectOption,
+    )
+    .option(
+      '--autocut <n>',
+      'end before the n-th jump of distances or scores, where noise begins',
+      integerOption(1, AUTOCUT_MAX),
+    )
     .option('--simple', 'QUERY is what a person types: typos, URLs, a word that is only begun')
     .option('--profile', 'show how long each phase took')
     .option(...STALE_OPTION)
@@ -77,6 +90,7 @@ ${examples(
   ['words, with highlights', 'quarry query books "sea chart*" --highlight title'],
   ['only counts', 'quarry query packages --limit 0 --facet license --facet keywords'],
   ['by meaning', 'quarry query packages --meaning "colours in a console" --index meaning'],
+  ['what is near, no noise', 'quarry query packages --like express@5.3.0 --autocut 1'],
   ['pages of what is near', 'quarry query packages --like express@5.3.0 --window 100'],
   ['by price, descending', "quarry query books 'title:sea' --order-by -price --fields title,price"],
 )}`,
@@ -111,13 +125,13 @@ async function askQuery(table: string, query: string | undefined, options: Query
 /** Absent options are undefined, which JSON leaves out. */
 function buildQueryRequest(query: string | undefined, options: QueryOptions): object {
   const { filter, fields, limit, offset, cursor, orderBy, facet, highlight, index } = options
-  const { meaning, like, window } = options
+  const { meaning, like } = options
   const search = options.simple === true ? { simple: { query } } : { query }
   return {
     full_text_search: query === undefined ? undefined : search,
     semantic_search: meaning,
     similar_to: like === undefined ? undefined : { key: like },
-    merge_config: window === undefined ? undefined : { window_size: window },
+    ...mergingOf(options),
     filter_query: filter === undefined ? undefined : parseFilter(filter),
     fields: fields === undefined ? undefined : splitList(fields),
     limit,

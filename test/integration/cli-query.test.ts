@@ -96,6 +96,43 @@ describe('quarry query', () => {
     expect(offset.stdout).to.match(/ dune /)
   })
 
+  it('asks for thresholds of lists, and for an end before the noise', async () => {
+    const bodies: unknown[] = []
+    await using service = await ServiceDouble.open()
+    service.intervene = ({ body }) => {
+      bodies.push(JSON.parse(body))
+      const hits = { total: 1, max_score: 1, hits: [] }
+      return { status: 200, body: JSON.stringify({ responses: [{ status: 200, took: 1, hits }] }) }
+    }
+    const ask = (...args: string[]) => runCommand(['query', 'notes', ...args], service)
+
+    await ask(
+      'tide',
+      '--meaning',
+      'tide',
+      '--distance-under',
+      'a=b=0.5',
+      '--min-score',
+      'full_text=2',
+    )
+    await ask('--meaning', 'tide', '--autocut', '1')
+    await ask('tide', '--autocut', '2')
+    const wrong = await ask('--meaning', 'tide', '--min-score', 'meaning')
+
+    const thresholds = { 'a=b': { distance_under: 0.5 }, full_text: { min_score: 2 } }
+    expect(bodies).to.deep.equal([
+      {
+        full_text_search: { query: 'tide' },
+        semantic_search: 'tide',
+        merge_config: { thresholds },
+      },
+      { semantic_search: 'tide', merge_config: { autocut: 1 } },
+      { full_text_search: { query: 'tide' }, pruner: { autocut: 2 } },
+    ])
+    expect(wrong.exitCode).to.equal(2)
+    expect(wrong.stderr).to.include('--min-score: give the name of an index and a number')
+  })
+
   it('shows the part of a long text that was found', async () => {
     const matched = {
       index: 'parts',

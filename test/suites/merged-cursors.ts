@@ -44,6 +44,14 @@ const QUERIES: Readonly<Record<string, QueryRequest>> = {
     filter_query: { match: 'old', field: 'text' },
     merge_config: LIMITS,
   },
+  'thresholds of the lists': {
+    embeddings: EMBEDDINGS,
+    full_text_search: RIVER,
+    merge_config: {
+      ...LIMITS,
+      thresholds: { near: { distance_under: 1 }, words: { min_score: 2, autocut: 2 } },
+    },
+  },
   'a pruner': {
     embeddings: EMBEDDINGS,
     merge_config: LIMITS,
@@ -160,6 +168,8 @@ export function describeMergedCursors(place: StorePlace): void {
         { ...query, merge_config: { ...LIMITS, rank_constant: 1 } },
         { ...query, merge_config: { ...LIMITS, weights: { near: 2 } } },
         { ...query, merge_config: { ...LIMITS, strategy: 'rsf' } },
+        { ...query, merge_config: { ...LIMITS, autocut: 1 } },
+        { ...query, merge_config: { ...LIMITS, thresholds: { near: { distance_under: 9 } } } },
       ]
       for (const other of others) {
         expect(await messageOf({ ...other, search_after })).to.include(

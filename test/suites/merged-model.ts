@@ -6,6 +6,7 @@ import { StoreClient } from '../../clients/typescript/src/store-client.ts'
 import { seededRandom } from '../../lib/random.ts'
 import {
   fusedOf,
+  leftOf,
   INDEX_NAMES,
   MODEL_INDEXES,
   nearestOf,
@@ -14,7 +15,9 @@ import {
   randomWord,
   writtenDocument,
   type ModelDocument,
+  type IndexName,
   type ModelList,
+  type Threshold,
   type Vectors,
 } from '../support/models/vector-documents.ts'
 import type { StorePlace, StoreUnderTest } from '../support/places/store-under-test.ts'
@@ -27,6 +30,12 @@ const SCORE_DIGITS = 9
 
 const rounded = (score: number): number => Number(score.toFixed(SCORE_DIGITS))
 const scoreOf = ({ _score: score }: QueryResult['hits']['hits'][number]): number => rounded(score)
+
+/** Whether a hit can be in a window whose search is bounded by distances. */
+const isWithin =
+  ({ distance_under = Infinity, distance_over = -Infinity }: Threshold = {}) =>
+  ([, value]: readonly [string, number]): boolean =>
+    value <= distance_under && value >= distance_over
 
 interface Drawn {
   readonly request: QueryRequest
@@ -84,6 +93,19 @@ export function describeMergedModel(place: StorePlace, { seed }: { readonly seed
       await store.batchWrite('merged', { inserts, deletes, sync_level: 'full_index' })
     }
 
+    /** Distances of `near` are whole, those of `turned` from 0 to 2; `terms` have products. */
+    function boundsOf(name: IndexName): Threshold {
+      const autocut = anyOf({}, { autocut: anyOf(1, 2) })
+      if (name === 'terms') return { ...autocut, ...anyOf({}, { min_score: whole(9) }) }
+      const scale = name === 'near' ? 12 : 2
+      const [over, under] = [random() * scale, random() * scale].toSorted((a, b) => a - b)
+      return anyOf<Threshold>(
+        autocut,
+        { ...autocut, distance_under: under ?? 0 },
+        { distance_under: under ?? 0, distance_over: over ?? 0 },
+      )
+    }
+
     function draw(): Drawn {
       const names = INDEX_NAMES.filter(() => random() < 0.6)
       if (names.length === 0) names.push('near')
@@ -92,6 +114,7 @@ export function describeMergedModel(place: StorePlace, { seed }: { readonly seed
       )
       const limit = anyOf(1, 5, 40, 300)
       const window_size = anyOf(limit, limit + 3, 2 * limit)
+      const thresholds = Object.fromEntries(names.map((name) => [name, boundsOf(name)]))
       const weights = Object.fromEntries(names.map((name) => [name, anyOf(0.5, 1, 3)]))
       const [word, from] = [randomWord(random), whole(100)]
       const [filters, passes] = anyOf<readonly [QueryRequest, Drawn['passes']]>(
@@ -105,11 +128,20 @@ export function describeMergedModel(place: StorePlace, { seed }: { readonly seed
       }
       const words =
         random() < 0.5 ? { ...filters, full_text_search, limit: window_size } : undefined
+      const full_text =
+        words === undefined
+          ? undefined
+          : anyOf({}, { min_score: random() / 2 }, { autocut: anyOf(1, 2) })
       const merge_config = {
         strategy: anyOf('rrf' as const, 'rsf' as const),
         rank_constant: anyOf(0, 10, 60),
         window_size,
         weights,
+        ...anyOf(
+          {},
+          { thresholds: { ...thresholds, ...(full_text && { full_text }) } },
+          { autocut: anyOf(1, 1, 2) },
+        ),
       }
       const request = {
         ...filters,
@@ -129,18 +161,21 @@ export function describeMergedModel(place: StorePlace, { seed }: { readonly seed
       passes,
     }: Drawn): Promise<[string, number][]> {
       const { merge_config = {} } = request
-      const { weights = {}, window_size } = merge_config
+      const { weights = {}, window_size, thresholds = {}, autocut } = merge_config
+      const left = (name: string, list: ModelList): ModelList =>
+        leftOf(list, { ...(autocut !== undefined && { autocut }), ...thresholds[name] })
       const lists: ModelList[] = []
       if (words !== undefined) {
         const { hits } = await store.queryTable('merged', words)
         const found = hits.hits.map(({ _id: id, _score: score }) => [id, score] as const)
-        lists.push({ weight: 1, isDistance: false, hits: found })
+        lists.push(left('full_text', { weight: 1, isDistance: false, hits: found }))
       }
       for (const name of INDEX_NAMES) {
         const to = sought[name]
         if (to === undefined) continue
-        const hits = nearestOf(documents, name, { to, passes }).slice(0, window_size)
-        lists.push({ weight: weights[name] ?? 1, isDistance: true, hits })
+        const near = nearestOf(documents, name, { to, passes })
+        const hits = near.filter(isWithin(thresholds[name])).slice(0, window_size)
+        lists.push(left(name, { weight: weights[name] ?? 1, isDistance: true, hits }))
       }
       return fusedOf(lists, merge_config)
     }

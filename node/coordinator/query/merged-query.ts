@@ -18,9 +18,11 @@ import {
   type RankedList,
 } from '../../query/fusion/fuse-lists.ts'
 import { listsDigest, queryDigest, type MergedListId } from '../../query/request/merged-cursor.ts'
+import { cutList } from '../../query/fusion/cut-list.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
 import { buildNearestFilter, type NearestFilter } from './filtered-nearest.ts'
 import type { FoundHits } from './found-hits.ts'
+import { thresholdOf } from './list-thresholds.ts'
 import { boundsOf, endWarnings, pageHitsOf } from './merged-page.ts'
 import { NearestSearcher } from './nearest-searcher.ts'
 import { aggregateSet, type FoundAggregations } from './query-aggregations.ts'
@@ -189,7 +191,10 @@ export class MergedQuery {
       name,
       measure: 'score',
       weight: this.#weightOf(name, index),
-      hits: hits.map(({ key, score }) => ({ key, value: score })),
+      hits: cutList(
+        hits.map(({ key, score }) => ({ key, value: score })),
+        thresholdOf(this.#lists.config, { name, index }),
+      ),
       total: totalOf(answers),
       warnings: unanimous(answers),
     }
@@ -197,16 +202,20 @@ export class MergedQuery {
 
   async #nearest(list: NearestList, fanOut: ShardFanOut<QueriedShard>): Promise<FoundList> {
     const { name } = list.index
-    const searcher = new NearestSearcher(this.#run, list, this.#filter)
+    const threshold = thresholdOf(this.#lists.config, { name, index: name })
+    const searcher = new NearestSearcher(this.#run, { ...list, ...threshold }, this.#filter)
     const hits = await searcher.hits(fanOut, this.#lists.windowSize)
     return {
       name,
       measure: list.index.sparse ? 'product' : 'distance',
       weight: this.#weightOf(name, name),
-      hits: hits.map((nearest) => {
-        const { key, distance } = nearest
-        return { key, value: list.index.sparse ? -distance : distance, nearest }
-      }),
+      hits: cutList(
+        hits.map((nearest) => {
+          const { key, distance } = nearest
+          return { key, value: list.index.sparse ? -distance : distance, nearest }
+        }),
+        threshold,
+      ),
       total: undefined,
       warnings: [],
     }

@@ -4,6 +4,7 @@
 import { QUERY_LIMIT_MAX, refuse } from '../../query/query-limits.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { RERANKED_MAX } from '../../query/request/reranker-request.ts'
+import { checkThresholds, checkWeights, hasAutocut } from './list-thresholds.ts'
 import { ANALYSED_MAX } from './page-analyses.ts'
 import type { MergedLists } from './query-plan.ts'
 
@@ -20,7 +21,8 @@ interface Rule {
 const NO_MEANING = 'has no meaning where hits of several indexes, vectors or a reranker are merged'
 const OTHER_CURSOR =
   'is the _sort of a hit of words alone, and merged hits have places of their own; begin again without a cursor'
-const ONE_INDEX = 'needs exactly one embeddings index, and no search for words beside it'
+const ONE_INDEX =
+  'needs exactly one embeddings index, and no search for words beside it; merge_config.thresholds bounds each list'
 
 /** The first one that is broken is told. */
 const RULES: readonly Rule[] = [
@@ -125,6 +127,7 @@ export function checkMerged(request: QueryRequest, lists: Lists): number {
   const broken = RULES.find(({ isBroken }) => isBroken(request, lists))
   if (broken !== undefined) refuse(broken.member, broken.problem)
   checkWeights(lists)
+  checkThresholds(request, lists)
   return windowSizeOf(request, lists)
 }
 
@@ -144,7 +147,9 @@ function windowSizeOf({ merge, page, reranker }: Windowed, lists: Lists): number
   if (page.kind === 'merged') return page.place.windowSize
   if (merge?.windowSize !== undefined) return merge.windowSize
   // A reranker reads every document of the window, which takes longer than everything else.
-  if (reranker !== undefined || mergedAtOnce(lists) < 2) return page.limit
+  if (reranker !== undefined) return page.limit
+  // A list that ends by itself has to have hits behind its end.
+  if (mergedAtOnce(lists) < 2 && !hasAutocut(lists.config)) return page.limit
   return Math.min(QUERY_LIMIT_MAX, Math.max(WINDOW_MIN, WINDOW_PER_HIT * page.limit))
 }
 
@@ -160,15 +165,6 @@ function isSparse({ nearest }: Lists): boolean {
 
 function isOneNearest({ texts, nearest }: Lists): boolean {
   return nearest.length === 1 && texts.length === 0
-}
-
-function checkWeights({ texts, nearest, config }: Lists): void {
-  const words = texts.flatMap(({ name, index }) => [name, index])
-  const names = new Set([...words, ...nearest.map(({ index }) => index.name)])
-  const stray = config.weights.keys().find((name) => !names.has(name))
-  if (stray === undefined) return
-  const known = [...names].join(', ')
-  refuse(`merge_config.weights.${stray.slice(0, 64)}`, `is none of the merged indexes: ${known}`)
 }
 
 /** What a reranker compares documents with; undefined if the query has no text. */

@@ -12,6 +12,7 @@ import {
 } from '../../index/vector/vector-search.ts'
 import { checkVector } from '../../query/request/vector-check.ts'
 import { refuse } from '../../query/query-limits.ts'
+import type { ListThreshold } from '../../query/request/threshold-request.ts'
 import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import { meanVector } from './mean-vector.ts'
 import type { NearestFilter } from './filtered-nearest.ts'
@@ -20,13 +21,16 @@ import type { NearestList } from './query-plan.ts'
 import type { QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 
+/** A list with the bounds of its own, which come before those of the request. */
+type BoundedList = NearestList & Pick<ListThreshold, 'distanceUnder' | 'distanceOver'>
+
 /** One search in one index. */
 export class NearestSearcher {
   readonly #run: QueryRun
-  readonly #list: NearestList
+  readonly #list: BoundedList
   readonly #filter: NearestFilter
 
-  constructor(run: QueryRun, list: NearestList, filter: NearestFilter) {
+  constructor(run: QueryRun, list: BoundedList, filter: NearestFilter) {
     this.#run = run
     this.#list = list
     this.#filter = filter
@@ -73,12 +77,10 @@ export class NearestSearcher {
       const { terms, weights } = sought
       return { vector: { terms, weights }, limit, nowMs }
     }
-    const {
-      oversampling,
-      distanceUnder,
-      distanceOver,
-      effort = 0.5,
-    } = this.#run.request.vectors ?? {}
+    const { vectors } = this.#run.request
+    const { oversampling, effort = 0.5 } = vectors ?? {}
+    const distanceUnder = this.#list.distanceUnder ?? vectors?.distanceUnder
+    const distanceOver = this.#list.distanceOver ?? vectors?.distanceOver
     return {
       vector: sought.vector,
       limit,

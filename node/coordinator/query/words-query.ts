@@ -68,10 +68,16 @@ function scoringOf(
   return pinned ?? encodeScoring(statistics)
 }
 
-function windowOf({ page, countOnly }: QueryRequest): TextWindow {
+/** So many hits are looked at where they end by themselves, however short the page is. */
+const CUT_WINDOW = 50
+
+function windowOf({ page, countOnly, pruner }: QueryRequest): TextWindow {
   if (countOnly) return { kind: 'first', limit: 0 }
   assert(page.kind !== 'merged', 'the plan refuses a cursor into merged hits')
-  return page.kind === 'offset' ? { kind: 'first', limit: page.offset + page.limit } : page
+  if (page.kind !== 'offset') return page
+  const end = page.offset + page.limit
+  // Hits that end by themselves need hits behind their end.
+  return { kind: 'first', limit: pruner?.autocut === undefined ? end : Math.max(end, CUT_WINDOW) }
 }
 
 function pageOf(
@@ -79,7 +85,7 @@ function pageOf(
   { page, pruner }: Pick<QueryRequest, 'page' | 'pruner'>,
 ): readonly TextHit[] {
   const kept = pruner === undefined ? hits : pruneHits(hits, pruner, () => 1)
-  return page.kind === 'offset' ? kept.slice(page.offset) : kept
+  return page.kind === 'offset' ? kept.slice(page.offset, page.offset + page.limit) : kept
 }
 
 function countsOf(answers: readonly TextSearchAnswer[]) {

@@ -1,8 +1,9 @@
 // Drops hits that are much worse than others. The rules apply one after the other, each to what the
 // rule before it left:
 //
-//   several indexes ──► least score ──► share of the best ──► deviations below the mean ──► gap
+//   several indexes ──► least score ──► share of the best ──► deviations below the mean ──► gap ──► jump
 
+import { countBeforeJump } from './autocut.ts'
 import type { Pruner } from '../request/pruner-request.ts'
 
 interface Scored {
@@ -21,11 +22,17 @@ export function pruneHits<Hit extends Scored>(
   pruner: Pruner,
   indexCountOf: (hit: Hit) => number,
 ): readonly Hit[] {
-  const { minScore = -Infinity, minRatio, deviationsMax = Infinity, gapMax = Infinity } = pruner
+  const {
+    minScore = -Infinity,
+    minRatio,
+    deviationsMax = Infinity,
+    gapMax = Infinity,
+    autocut,
+  } = pruner
   const found = pruner.isMultiIndex ? hits.filter((hit) => indexCountOf(hit) > 1) : hits
   const good = found.filter(({ score }) => score >= minScore)
   const near = minRatio === undefined ? good : aboveRatio(good, minRatio)
-  return beforeGap(withoutOutliers(near, deviationsMax), gapMax)
+  return beforeJump(beforeGap(withoutOutliers(near, deviationsMax), gapMax), autocut)
 }
 
 /** Scores of rerankers may be negative: there, twice as bad is twice as far below zero. */
@@ -53,4 +60,13 @@ function beforeGap<Hit extends Scored>(hits: readonly Hit[], gapMax: number): re
     ({ score }, i) => i > 0 && (hits[i - 1]?.score ?? 0) - score > gapMax * range,
   )
   return end < 0 ? hits : hits.slice(0, end)
+}
+
+function beforeJump<Hit extends Scored>(
+  hits: readonly Hit[],
+  jumps: number | undefined,
+): readonly Hit[] {
+  if (jumps === undefined) return hits
+  const scores = hits.map(({ score }) => score)
+  return hits.slice(0, countBeforeJump(scores, jumps))
 }

@@ -4,6 +4,7 @@ import { numberOf } from '../../document/exact-json.ts'
 import { isJsonObject, memberOf } from '../../document/json-object.ts'
 import { checkMembers, choiceOf, integerOf } from '../language/query-clause.ts'
 import { QUERY_LIMIT_MAX, refuse } from '../query-limits.ts'
+import { parseAutocut, parseThresholds, type ListThreshold } from './threshold-request.ts'
 import type { Clause } from '../language/query-clause.ts'
 
 /** fusion/fuse-lists.ts says what they do. */
@@ -18,8 +19,20 @@ export interface MergeConfig {
   readonly rankConstant: number
   /** So many hits of each index count. Undefined: as many as the plan of the query says. */
   readonly windowSize: number | undefined
+  /** By the name of an index, or `full_text`: what its hits must be like to count. */
+  readonly thresholds: ReadonlyMap<string, ListThreshold> | undefined
+  /** Where each list ends by itself, unless its threshold says so; undefined: none does. */
+  readonly autocut: number | undefined
 }
 
+const MEMBERS = [
+  'strategy',
+  'weights',
+  'rank_constant',
+  'window_size',
+  'thresholds',
+  'autocut',
+] as const
 const RANK_CONSTANT = 60
 const WEIGHTS_MAX = 64
 const NUMBER_MAX = 1e6
@@ -30,12 +43,14 @@ export function parseMergeConfig(body: Clause): MergeConfig | undefined {
   if (members === undefined) return undefined
   if (!isJsonObject(members)) return refuse('merge_config', 'must be an object')
   const clause: Clause = { ...body, members, where: 'merge_config' }
-  checkMembers(clause, ['strategy', 'weights', 'rank_constant', 'window_size'])
+  checkMembers(clause, MEMBERS)
   return {
     strategy: choiceOf(clause, 'strategy', MERGE_STRATEGIES) ?? 'rrf',
     weights: parseWeights(clause),
     rankConstant: boundedOf(clause, 'rank_constant') ?? RANK_CONSTANT,
     windowSize: integerOf(clause, 'window_size', { min: 1, max: QUERY_LIMIT_MAX }),
+    thresholds: parseThresholds(clause),
+    autocut: parseAutocut(clause),
   }
 }
 
@@ -44,6 +59,8 @@ export const MERGE_DEFAULTS: MergeConfig = {
   weights: new Map(),
   rankConstant: RANK_CONSTANT,
   windowSize: undefined,
+  thresholds: undefined,
+  autocut: undefined,
 }
 
 function parseWeights(clause: Clause): ReadonlyMap<string, number> {

@@ -5,6 +5,7 @@ import { isJsonArray, isJsonObject, memberOf } from '../../document/json-object.
 import { checkMembers, flagOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
 import { isMergedCursor } from './merged-cursor.ts'
+import { parseAutocut } from './threshold-request.ts'
 import type { JsonObject } from '../../document/exact-json.ts'
 import type { Clause } from '../language/query-clause.ts'
 
@@ -19,6 +20,8 @@ export interface Pruner {
   readonly deviationsMax: number | undefined
   /** The gap between two neighbouring hits, as a share of the range of scores, from 0 to 1. */
   readonly gapMax: number | undefined
+  /** The hits end before this jump of their scores; fusion/autocut.ts says what one is. */
+  readonly autocut: number | undefined
 }
 
 /** Members that request another order than by score, or a page of hits. */
@@ -36,6 +39,7 @@ export function parsePruner(body: Clause): Pruner | undefined {
     'std_dev_threshold',
     'max_score_gap_percent',
     'require_multi_index',
+    'autocut',
   ])
   const gapPercent = boundOf(members, 'max_score_gap_percent', 100)
   return {
@@ -44,6 +48,7 @@ export function parsePruner(body: Clause): Pruner | undefined {
     minRatio: boundOf(members, 'min_score_ratio', 1),
     deviationsMax: boundOf(members, 'std_dev_threshold', Number.MAX_VALUE),
     gapMax: gapPercent === undefined ? undefined : gapPercent / 100,
+    autocut: parseAutocut(clause),
   }
 }
 

@@ -94,6 +94,45 @@ function distanceOf(
   return 1 - product / Math.sqrt(sum((one) => one ** 2) * squares)
 }
 
+/** One list's threshold, as a query has it. */
+export type Threshold = NonNullable<NonNullable<QueryRequest['merge_config']>['thresholds']>[string]
+
+/** What a threshold leaves of a list, as the contract says, from scratch. */
+export function leftOf(
+  { hits, ...list }: ModelList,
+  { min_score, distance_under, distance_over, autocut }: Threshold,
+): ModelList {
+  const good = hits.filter(
+    ([, value]) =>
+      (min_score === undefined || Math.abs(value) >= min_score) &&
+      (distance_under === undefined || value <= distance_under) &&
+      (distance_over === undefined || value >= distance_over),
+  )
+  return {
+    ...list,
+    hits: good.slice(
+      0,
+      endOf(
+        good.map(([, value]) => value),
+        autocut,
+      ),
+    ),
+  }
+}
+
+/** Where a list ends before its n-th jump. */
+export function endOf(values: readonly number[], autocut: number | undefined): number {
+  const last = values.at(-1) ?? NaN
+  const jumps = values.flatMap((value, at) => {
+    const behind = values.slice(at + 1)
+    const far = behind.reduce((sum, one) => sum + Math.abs(one - last), 0)
+    const step = Math.abs(value - (behind[0] ?? NaN))
+    // Multiplied by the number of hits behind, so that whole numbers stay exact.
+    return behind.length >= 3 && step * behind.length > 3 * far ? [at + 1] : []
+  })
+  return autocut === undefined ? values.length : (jumps[autocut - 1] ?? values.length)
+}
+
 /** Fuses lists as the contract says, from scratch: in their order, because sums of equal shares are to be equal. */
 export function fusedOf(
   lists: readonly ModelList[],

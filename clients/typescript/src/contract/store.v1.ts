@@ -1457,7 +1457,7 @@ export interface components {
             readonly oversampling?: number;
             /**
              * @description Keeps hits at this distance or nearer. Only with one embeddings index, and without a search for
-             *     words.
+             *     words: `merge_config.thresholds` has one for each of several indexes.
              */
             readonly distance_under?: number;
             /** @description Keeps hits at this distance or farther, under the same conditions. */
@@ -1484,11 +1484,20 @@ export interface components {
                 readonly rank_constant?: number;
                 /**
                  * @description So many hits of each index count. The default is three times `limit`, and at least 50 and at most
-                 *     10000; it is `limit` with a `reranker`, and where one index alone gives hits. All pages of one list need the same
+                 *     10000; it is `limit` with a `reranker`, and where one index alone gives hits, without `autocut`. All pages of one list need the same
                  *     window, which reaches to the end of the last page. Pages are exact as long as no document
                  *     changes in between.
                  */
                 readonly window_size?: number;
+                /**
+                 * @description What hits of each index must be like to count, by the names of `weights`. Ranks, and the scale of `rsf`,
+                 *     are those of the hits that are left. `total`, and aggregations over `matches`, still count the others.
+                 */
+                readonly thresholds?: {
+                    readonly [key: string]: components["schemas"]["ListThreshold"];
+                };
+                /** @description The `autocut` of each index whose threshold has none of its own. */
+                readonly autocut?: components["schemas"]["Autocut"];
             };
             /** @description Must hold as well, without a say in the score. */
             readonly filter_query?: components["schemas"]["DocumentFilter"];
@@ -1624,6 +1633,12 @@ export interface components {
                  *     difference between the first and the last.
                  */
                 readonly max_score_gap_percent?: number;
+                /**
+                 * @description Hits end before a jump of their scores, of words or of a `reranker`. Of words alone, the window is the
+                 *     first 50 hits, or those up to the end of the page. Scores of `rrf` are made of ranks,
+                 *     which hardly jump: the `autocut` of `merge_config` looks at what each index gave.
+                 */
+                readonly autocut?: components["schemas"]["Autocut"];
             };
             /**
              * @description Tell how many shards answered and how long each phase took.
@@ -1815,6 +1830,23 @@ export interface components {
              */
             readonly error?: string;
         };
+        /** @description All of these must hold. `autocut` looks at what the others have left. */
+        readonly ListThreshold: {
+            /** @description Of words, the least score; of sparse vectors, the least inner product. As in `_index_scores`. */
+            readonly min_score?: number;
+            /** @description Of dense vectors, the largest distance. */
+            readonly distance_under?: number;
+            /** @description Of dense vectors, the least distance. */
+            readonly distance_over?: number;
+            readonly autocut?: components["schemas"]["Autocut"];
+        };
+        /**
+         * @description Hits end before this jump, counted from the best hit; without so many jumps, all stay. The step from a hit to the next
+         *     one is a jump if it is more than 3 times the mean distance of the hits behind it from the last hit of the
+         *     window, and if there are at least 3 hits behind it. Where what is behind a hit is far from it and close together,
+         *     it is noise.
+         */
+        readonly Autocut: number;
         readonly QueryAnalysis: {
             /** @description The hits that have a vector in the index, in their order. */
             readonly ids: readonly string[];
@@ -2824,6 +2856,8 @@ export type NumberRange = components['schemas']['NumberRange'];
 export type QueryAnswer = components['schemas']['QueryAnswer'];
 export type FailedQuery = components['schemas']['FailedQuery'];
 export type QueryResult = components['schemas']['QueryResult'];
+export type ListThreshold = components['schemas']['ListThreshold'];
+export type Autocut = components['schemas']['Autocut'];
 export type QueryAnalysis = components['schemas']['QueryAnalysis'];
 export type PlanePoints = components['schemas']['PlanePoints'];
 export type QuerySuggestion = components['schemas']['QuerySuggestion'];

@@ -321,6 +321,58 @@ describe('a hybrid query', () => {
     expect(hitsOf(several)[0]?.scores).to.have.all.keys('words', 'notes', 'vec', 'mean')
   })
 
+  it('merges what the threshold of each list has left, by the ranks and the scale of these', async () => {
+    const hybrid = { full_text_search: SEA, embeddings: NEAR_ORIGIN }
+    const whole = await ask({ full_text_search: SEA })
+    const best = whole.hits.max_score
+    const thresholds = { vec: { distance_over: 1, distance_under: 4 }, words: { min_score: best } }
+
+    const rrf = await ask({ ...hybrid, merge_config: { thresholds } })
+    const rsf = await ask({ ...hybrid, merge_config: { thresholds, strategy: 'rsf' } })
+    const none = await ask({
+      ...hybrid,
+      merge_config: { thresholds: { vec: { distance_under: -1 }, full_text: { min_score: 99 } } },
+    })
+
+    // Distances: a3 1, b1 4. Words: a2 alone has the best score.
+    expect(idsOf(rrf)).to.deep.equal(['a2', 'a3', 'b1'])
+    expect(scoresOf(rrf)).to.deep.equal([1 / 61, 1 / 61, 1 / 62].map((one) => Number(one.toFixed(6)))) // prettier-ignore
+    expect(scoresOf(rsf)).to.deep.equal([1, 1, 0])
+    expect(rrf.hits.total).to.equal(3)
+    expect([idsOf(none), none.hits.total]).to.deep.equal([[], 3])
+  })
+
+  it('ends a list before its noise, however short the page and however the shards are cut', async () => {
+    const far = Array.from({ length: 30 }, (_, i) => 900 + i)
+    const documents: FakeDocuments = Object.fromEntries(
+      [1, 2, 4, ...far].map((distance, i) => {
+        const key = `${'abc'[i % 3] ?? ''}${String(i).padStart(2, '0')}`
+        return [key, { json: { title: 'sea' }, vectors: { vec: [Math.sqrt(distance), 0] } }]
+      }),
+    )
+    const halves = ['a', 'b', 'c'].map((first) => {
+      const some = Object.entries(documents).filter(([key]) => key.startsWith(first))
+      return new VectorShard(Object.fromEntries(some))
+    })
+    const ends = async (body: Parameters<typeof ask>[0]) => {
+      const request = { embeddings: NEAR_ORIGIN, ...body }
+      const one = await ask(request, { shards: [new VectorShard(documents)] })
+      const three = await ask(request, { shards: halves })
+      expect(three.hits).to.deep.equal(one.hits)
+      return idsOf(one)
+    }
+    const near = ['a00', 'b01', 'c02']
+
+    expect(await ends({ merge_config: { autocut: 1 } })).to.deep.equal(near)
+    expect(await ends({ merge_config: { autocut: 1 }, limit: 2 })).to.deep.equal(near.slice(0, 2))
+    expect(await ends({ merge_config: { thresholds: { vec: { autocut: 1 } } } })).to.deep.equal(
+      near,
+    )
+    expect(await ends({ merge_config: { autocut: 1, window_size: 5 } })).to.have.length(5)
+    expect(await ends({ merge_config: { autocut: 2 }, limit: 100 })).to.have.length(33)
+    expect(await ends({ merge_config: { autocut: 1 }, full_text_search: SEA })).to.have.length(10)
+  })
+
   it('looks for the words of the text where a full-text index is named beside', async () => {
     const models: QueryModels = { embedQuery: async () => Float32Array.of(3, 0) }
     const body = { semantic_search: 'road AND (', indexes: ['mean', 'words'] }

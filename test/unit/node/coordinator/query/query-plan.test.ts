@@ -42,6 +42,10 @@ describe('a query that asks what its indexes do not have', () => {
       'distance_over: needs exactly one',
     ],
     'a weight of no list': [{ ...hybrid, merge_config: { weights: { mean: 2 } } }, 'merge_config.weights.mean: is none of the merged indexes: full_text, words, vec'], // prettier-ignore
+    'a threshold of no list': [{ ...hybrid, merge_config: { thresholds: { mean: { distance_under: 1 } } } }, 'merge_config.thresholds.mean: is none of the merged indexes: full_text, words, vec'], // prettier-ignore
+    'a distance of words': [{ ...hybrid, merge_config: { thresholds: { full_text: { distance_under: 1 } } } }, 'merge_config.thresholds.full_text.distance_under: bounds distances'], // prettier-ignore
+    'a score of vectors': [{ ...hybrid, merge_config: { thresholds: { vec: { min_score: 1 } } } }, 'merge_config.thresholds.vec.min_score: bounds scores'], // prettier-ignore
+    'one distance in two places': [{ embeddings: NEAR_ORIGIN, distance_under: 2, merge_config: { thresholds: { vec: { distance_under: 1 } } } }, 'distance_under: stands beside the threshold'], // prettier-ignore
     'failover without words': [{ embeddings: NEAR_ORIGIN, merge_config: { strategy: 'failover' } }, 'merge_config.strategy: failover needs'], // prettier-ignore
     'failover without vectors': [{ full_text_search: SEA, indexes: ['words', 'notes'], merge_config: { strategy: 'failover' } }, 'merge_config.strategy: failover needs'], // prettier-ignore
     'several indexes in a single one': [{ embeddings: NEAR_ORIGIN, pruner: { require_multi_index: true } }, 'pruner.require_multi_index: needs a second'], // prettier-ignore

@@ -94,6 +94,23 @@ describe('a query over shards', () => {
     })
   })
 
+  it('ends hits of words before a jump of their scores, however short the page is', async () => {
+    const texts = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [
+        `a${String(i).padStart(2, '0')}`,
+        { title: i === 7 || i === 9 ? 'sea chart' : 'sea' },
+      ]),
+    )
+    const body = { full_text_search: { query: 'title:sea title:chart' }, pruner: { autocut: 1 } }
+    const of = async (page: object) =>
+      idsOf(await ask([new TextShard(texts)], { ...body, ...page }))
+
+    expect(await of({})).to.deep.equal(['a07', 'a09'])
+    expect(await of({ limit: 1 })).to.deep.equal(['a07'])
+    expect(await of({ limit: 1, offset: 1 })).to.deep.equal(['a09'])
+    expect(await of({ limit: 1, offset: 2 })).to.deep.equal([])
+  })
+
   it('leaves out the hits that a pruner drops, and counts them', async () => {
     const full_text_search = { query: 'title:sea title:roads' }
 

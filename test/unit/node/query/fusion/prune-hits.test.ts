@@ -10,6 +10,7 @@ const NONE: Pruner = {
   minRatio: undefined,
   deviationsMax: undefined,
   gapMax: undefined,
+  autocut: undefined,
 }
 const left = (scores: readonly number[], pruner: Partial<Pruner>): readonly number[] =>
   pruneHits(
@@ -68,13 +69,20 @@ describe('pruneHits', () => {
   })
 })
 
+describe('a jump of the scores', () => {
+  it('ends the hits that the other rules left', () => {
+    expect(left([9, 8, 3, 2.9, 2.8, 2.7], { autocut: 1 })).to.deep.equal([9, 8])
+    expect(left([9, 8, 3, 2.9, 2.8], { autocut: 1, minScore: 2.9 })).to.deep.equal([9, 8, 3, 2.9])
+  })
+})
+
 const parse = (text: string) => parseQueryRequest(parseExact(text)).pruner
 
 describe('the pruner of a query', () => {
   it('has all of its members read', () => {
     const text =
       '{"pruner":{"min_absolute_score":1,"min_score_ratio":0.5,"std_dev_threshold":2,' +
-      '"max_score_gap_percent":30,"require_multi_index":true}}'
+      '"max_score_gap_percent":30,"require_multi_index":true,"autocut":2}}'
 
     expect(parse(text)).to.deep.equal({
       isMultiIndex: true,
@@ -82,6 +90,7 @@ describe('the pruner of a query', () => {
       minRatio: 0.5,
       deviationsMax: 2,
       gapMax: 0.3,
+      autocut: 2,
     })
     expect(parse('{}')).to.equal(undefined)
   })
@@ -97,6 +106,7 @@ describe('the pruner of a query', () => {
     '{"pruner":{"require_multi_index":1}}': 'pruner.require_multi_index: must be true or false',
     '{"pruner":{},"order_by":[{"field":"a"}]}': 'leave order_by out',
     '{"pruner":{},"count":true}': 'leave count out',
+    '{"pruner":{"autocut":0}}': 'pruner.autocut: must be an integer of at least 1 and at most 10',
   }
   for (const [text, message] of Object.entries(refused)) {
     it(`is refused as ${text}`, () => {

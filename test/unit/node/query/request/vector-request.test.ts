@@ -16,7 +16,8 @@ describe('the vectors of a query', () => {
       '{"semantic_search":"sea","embedding_template":"{{this}}","indexes":["vec","words","vec"],' +
         '"embeddings":{"own":[1,2.5]},"search_effort":1,"distance_under":2,"distance_over":-1,' +
         '"merge_config":{"strategy":"rsf","weights":{"vec":2,"full_text":0},"rank_constant":0,' +
-        '"window_size":50},"reranker":{"provider":"p","model":"m","api_key":"${K}",' +
+        '"window_size":50,"autocut":1,"thresholds":{"vec":{"distance_under":3,"distance_over":-1,' +
+        '"autocut":2},"full_text":{"min_score":0.5}}},"reranker":{"provider":"p","model":"m","api_key":"${K}",' +
         '"top_n":5,"max_tokens_per_doc":2,"field":"a.b"},' +
         '"analyses":{"pca":true},"fields":["title","_embeddings"],"aggregate_over":"matches"}',
     )
@@ -38,6 +39,14 @@ describe('the vectors of a query', () => {
       ]),
       rankConstant: 0,
       windowSize: 50,
+      thresholds: new Map([
+        ['vec', { minScore: undefined, distanceUnder: 3, distanceOver: -1, autocut: 2 }],
+        [
+          'full_text',
+          { minScore: 0.5, distanceUnder: undefined, distanceOver: undefined, autocut: undefined },
+        ],
+      ]),
+      autocut: 1,
     })
     expect(reranker).to.deep.equal({
       config: { provider: 'p', model: 'm', api_key: '${K}', max_tokens_per_doc: 2 },
@@ -120,6 +129,19 @@ describe('the vectors of a query', () => {
     '{"merge_config":{"window_size":0}}': 'merge_config.window_size: must be an integer',
     '{"merge_config":{"window_size":10001}}': 'merge_config.window_size: must be an integer',
     '{"merge_config":{"k":1}}': 'merge_config: unknown field "k"',
+    '{"merge_config":{"autocut":11}}': 'merge_config.autocut: must be an integer of at least 1 and',
+    '{"merge_config":{"thresholds":[]}}': 'merge_config.thresholds: must be an object',
+    '{"merge_config":{"thresholds":{"v":1}}}': 'merge_config.thresholds.v: must be an object',
+    '{"merge_config":{"thresholds":{"v":{"min":1}}}}':
+      'merge_config.thresholds.v: unknown field "min"',
+    '{"merge_config":{"thresholds":{"v":{"min_score":-1}}}}':
+      'merge_config.thresholds.v.min_score: must be a number of at least 0',
+    '{"merge_config":{"thresholds":{"v":{"distance_under":"1"}}}}':
+      'merge_config.thresholds.v.distance_under: must be a number',
+    '{"merge_config":{"thresholds":{"v":{"distance_over":2,"distance_under":1}}}}':
+      'merge_config.thresholds.v.distance_over: is above distance_under',
+    '{"merge_config":{"thresholds":{"v":{"autocut":1.5}}}}':
+      'merge_config.thresholds.v.autocut: must be',
     '{"reranker":{}}': 'reranker.provider: must be a string',
     '{"reranker":{"provider":"p","model":5}}': 'reranker.model: must be a string',
     '{"reranker":{"provider":"p","deep":{"a":1}}}': 'reranker.deep: must be a text, a number',
