@@ -1,14 +1,14 @@
 import type { Clock } from '../../lib/clock.ts'
 import { answerWithin } from '../../lib/deadline.ts'
 import type { Log } from '../../lib/log.ts'
-import { millisOf, timestampAtMs, type HybridClock, type Timestamp } from '../clock/hybrid-clock.ts'
+import { millisOf, timestampAtMs, type HybridClock } from '../clock/hybrid-clock.ts'
 import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/history-collection.ts'
 import { DroppedArtifacts } from '../shard/housekeeping/dropped-artifacts.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { LedShards } from './shards/led-shards.ts'
 import { numberDocuments } from '../shard/housekeeping/numbering.ts'
-import type { ReadPins } from './read-pins.ts'
+import { PIN_RENEW_MS, type ReadPins } from './read-pins.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
 import {
   END_MS_MAX,
@@ -65,6 +65,7 @@ export class NodeHousekeeper {
       clock.every(REPAIR_PERIOD_MS, () => this.repair()),
       clock.every(EXPIRY_PERIOD_MS, () => this.expire()),
       clock.every(COLLECTION_PERIOD_MS, () => this.collect()),
+      clock.every(PIN_RENEW_MS, () => this.#with.pins.renew(this.#stop.signal)),
     )
     for (const shard of this.#with.led.all()) this.retime([shard])
   }
@@ -95,11 +96,13 @@ export class NodeHousekeeper {
   }
 
   async collect(): Promise<void> {
-    const horizon = this.#horizon()
+    const { hybridClock } = this.#with
+    const aged = timestampAtMs(millisOf(hybridClock.readPoint()) - HISTORY_RETENTION_MS)
+    const { signal } = this.#stop
     await this.#forEachShard('collection', async (shard) => {
-      await collectHistory(shard, horizon, this.#stop.signal)
+      await shard.collecting(aged, (horizon) => collectHistory(shard, horizon, signal))
       const nowMs = this.#with.clock.monotonicMs()
-      const dropped = await this.#droppedArtifacts.collect(shard, nowMs, this.#stop.signal)
+      const dropped = await this.#droppedArtifacts.collect(shard, nowMs, signal)
       if (dropped === 0) return
       this.#with.log.info('vectors of dropped indexes removed', { ...placeOf(shard), dropped })
     })
@@ -145,13 +148,6 @@ export class NodeHousekeeper {
     } catch (error) {
       this.#with.log.warn('numbering failed', { ...placeOf(shard), error: String(error) })
     }
-  }
-
-  #horizon(): Timestamp {
-    const { hybridClock, pins } = this.#with
-    const aged = timestampAtMs(millisOf(hybridClock.readPoint()) - HISTORY_RETENTION_MS)
-    const pinned = pins.oldest()
-    return pinned !== undefined && pinned < aged ? pinned : aged
   }
 
   async #forEachShard(what: string, work: (shard: LedShard) => Promise<void>): Promise<void> {

@@ -153,8 +153,9 @@ export async function openStore(
   const asked = { clock, surroundings: parts.providers, media: parts.media, registry }
   const { completeIndex, queries: models, openEnrichment, enrichments } = openModels(asked, life)
   const admin = new TableAdmin({ ...known, clock, log, randomBits, completeIndex })
-  const pins = new ReadPins(clock)
-  const kept = { clock, hybridClock, led, pins, log, mayRepair }
+  const pins = new ReadPins(clock, parts.nodeId)
+  const shared = { hybridClock, led, pins }
+  const kept = { ...shared, clock, log, mayRepair }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
   const idempotency = new Idempotency({ clock, admin, registry })
   const store = new SwarmStore({
@@ -162,9 +163,8 @@ export async function openStore(
     registry,
     admin,
     idempotency,
-    led,
+    ...shared,
     housekeeper,
-    scan: { hybridClock, pins },
     fields,
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     near: nearOf && new NearTables({ nearOf, clock }),

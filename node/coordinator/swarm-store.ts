@@ -4,6 +4,7 @@ import type { IndexDefinition } from '../index/host/index-definition.ts'
 import type { IndexStatusOptions } from '../shard/following/index-health.ts'
 import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { HybridClock } from '../clock/hybrid-clock.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../lib/sliced.ts'
 import type { Projection } from '../document/projection.ts'
 import { DocumentTester } from '../index/text/documents/document-tester.ts'
@@ -18,6 +19,7 @@ import { clusterStatusOf } from './cluster-status.ts'
 import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-summary.ts'
+import type { ReadPins } from './read-pins.ts'
 import { indexInfoOf } from './tables/index-status.ts'
 import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
 import type { LedShards } from './shards/led-shards.ts'
@@ -59,7 +61,7 @@ import type { ReplicationRules } from './tables/table-replication.ts'
 import { migrationOf } from './tables/table-migration.ts'
 import { unknownTable, type TableRegistry } from './tables/table-registry.ts'
 import { intersectRanges } from '../shard/command/key-range.ts'
-import { keyRangeOf, scanTable, type TableScanOptions } from './table-scan.ts'
+import { keyRangeOf, pinned, scanTable } from './table-scan.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
 import type { RunOutcome, TransactionConflict } from './transactions/run-outcome.ts'
 import type { EnrichedWriter, WriteRunOptions } from './transactions/enriched-writer.ts'
@@ -68,13 +70,14 @@ import type { RunOptions } from './transactions/transaction-runner.ts'
 /** The opened parts of one process. The store calls them and closes none of them. */
 export interface SwarmStoreOptions {
   readonly clock: Clock
+  readonly hybridClock: HybridClock
   readonly registry: TableRegistry
   readonly admin: TableAdmin
   readonly writer: EnrichedWriter
   readonly idempotency: Idempotency
   readonly led: LedShards
   readonly housekeeper: NodeHousekeeper
-  readonly scan: TableScanOptions
+  readonly pins: ReadPins
   /** What the fields of tables mean, for filters that no index answers. */
   readonly fields: TableFieldsDirectory
   /** Undefined: each shard has one replica, whose newest state is the answer to stale reads. */
@@ -236,10 +239,10 @@ export class SwarmStore implements StoreService {
   }
 
   async merge(name: string, request: MergeRequest): Promise<MergeResult> {
-    const { clock, writer, scan: scanOptions } = this.#with
+    const { clock, writer, pins } = this.#with
     const { signal = new AbortController().signal } = request.options
     const scan: LinearMergeOptions['scan'] = (one, range) =>
-      scanTable(scanOptions, { table: one, range, signal })
+      scanTable(pins, { table: one, range, signal })
     const table = this.#find(name) ?? (await this.#known(name))
     const result = await mergePage({ clock, writer, scan }, table, request)
     if (!request.dryRun) await waitForIndexes(clock, table.shards, request.options)
@@ -267,20 +270,18 @@ export class SwarmStore implements StoreService {
     request: ScanRequest,
     { signal, memory }: ScanCallOptions,
   ): Promise<Aged<AsyncIterable<Buffer>>> {
-    const { stale, clock } = this.#with
+    const { stale, clock, pins } = this.#with
     const range = keyRangeOf(request)
     const met = this.#table(name).shards.filter((one) => intersectRanges(range, one.range))
     if (stale === undefined || met.length === 0) {
       return { value: await this.scan(name, request, { signal, memory }), stalenessMs: 0 }
     }
-    const view = await stale.open(met, signal)
+    const { value: view, stalenessMs } = await stale.open(met, signal)
     const table = this.#table(name)
     const special = this.#specialOf(table, signal)
     const tester = await this.#testerOf(table, request.filter)
-    return {
-      ...view,
-      value: scanLines(view.value.scan(range, signal), request, { clock, special, tester, memory }),
-    }
+    const pages = pinned(pins, { shards: met, at: view.at }, view.scan(range, signal))
+    return { value: scanLines(pages, request, { clock, special, tester, memory }), stalenessMs }
   }
 
   async scan(
@@ -292,7 +293,7 @@ export class SwarmStore implements StoreService {
     const range = keyRangeOf(request)
     const tester = await this.#testerOf(table, request.filter)
     const keys = request.filter && keysOf(request.filter)
-    const pages = scanTable(this.#with.scan, { table, range, keys, signal })
+    const pages = scanTable(this.#with.pins, { table, range, keys, signal })
     const special = this.#specialOf(table, signal)
     return scanLines(pages, request, { clock: this.#with.clock, special, tester, memory })
   }
@@ -347,8 +348,7 @@ export class SwarmStore implements StoreService {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { clock, registry, led, version } = this.#with
-    const { hybridClock } = this.#with.scan
+    const { clock, hybridClock, registry, led, version } = this.#with
     const tables = registry.tables()
     // Side by side: either may wait for a shard or a node that does not answer.
     const asking = this.#with.cluster

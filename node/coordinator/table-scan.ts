@@ -1,7 +1,7 @@
 // A range of one table at one timestamp, over as many shards as it takes.
 
 import { ServiceError } from '../../lib/errors.ts'
-import type { HybridClock, Timestamp } from '../clock/hybrid-clock.ts'
+import type { Timestamp } from '../clock/hybrid-clock.ts'
 import {
   intersectRanges,
   keyAfter,
@@ -11,16 +11,10 @@ import {
 import { historyGone } from '../shard/shard-scan.ts'
 import type { ScanRow, Shard, ShardScanOptions } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
-import type { ReadPins } from './read-pins.ts'
+import type { ReadPast, ReadPins } from './read-pins.ts'
 
 /** Shards of other nodes take a round trip for each. */
 const SEEKS_AT_ONCE = 16
-
-/** `hybridClock` gives a scan its timestamp, and `pins` keep the history that it still needs. */
-export interface TableScanOptions {
-  readonly hybridClock: HybridClock
-  readonly pins: ReadPins
-}
 
 /** A range as clients give it. */
 export interface ClientRange {
@@ -51,12 +45,12 @@ export interface ScannedTable {
 
 /**
  * Walks the shards one after the other, all at the same timestamp, which is not below anything that was
- * acknowledged before: each node gives timestamps by its own clock, so the shards are asked for theirs (0072). A
- * pin keeps the history that later shards will need, for at most PIN_MAX_MS. A consumer that takes longer gets
- * HISTORY_GONE.
+ * acknowledged before: each node gives timestamps by its own clock, so the shards are asked for theirs (0072). Pins
+ * at the shards keep the history that a slow consumer still needs, for at most PIN_MAX_MS. One that takes longer
+ * gets HISTORY_GONE.
  */
 export async function* scanTable(
-  { hybridClock, pins }: TableScanOptions,
+  pins: ReadPins,
   { table, range, keys, signal }: ScannedTable,
 ): AsyncGenerator<ScanRow[]> {
   if (range.end !== undefined && range.start.compare(range.end) >= 0) return
@@ -67,10 +61,20 @@ export async function* scanTable(
   // One shard takes the timestamp itself, with the message that begins its scan.
   const isOneScan = parts.length === 1 && keys === undefined
   const at = isOneScan ? undefined : await momentOf(parts, signal)
-  using scope = new DisposableStack()
-  const pin = scope.use(pins.pin(at ?? hybridClock.readPoint()))
+  const past: ReadPast = { shards: parts.map(({ shard }) => shard), at }
   const pages =
-    keys === undefined ? walkParts(parts, at, signal) : seekKeys(parts, { keys, at, signal })
+    keys === undefined ? walkParts(parts, past, signal) : seekKeys(parts, { keys, at, signal })
+  yield* pinned(pins, past, pages)
+}
+
+/** The pages, while what they are read from is kept. */
+export async function* pinned(
+  pins: ReadPins,
+  past: ReadPast,
+  pages: AsyncIterable<ScanRow[]>,
+): AsyncGenerator<ScanRow[]> {
+  using scope = new DisposableStack()
+  const pin = scope.use(pins.pin(past))
   for await (const page of pages) {
     if (!pin.isHeld()) throw historyGone()
     yield page
@@ -79,10 +83,15 @@ export async function* scanTable(
 
 async function* walkParts(
   parts: readonly ScannedPart[],
-  at: Timestamp | undefined,
+  past: ReadPast,
   signal: AbortSignal,
 ): AsyncGenerator<ScanRow[]> {
-  for (const { shard, part } of parts) yield* await shard.scan({ range: part, at, signal })
+  const onMoment = (at: Timestamp): void => {
+    past.at = at
+  }
+  for (const { shard, part } of parts) {
+    yield* await shard.scan({ range: part, at: past.at, signal, onMoment })
+  }
 }
 
 /** The rows of some keys, in key order, some keys at a time. */

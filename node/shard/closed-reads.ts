@@ -73,7 +73,7 @@ export class ClosedReads {
 }
 
 /** Throws HISTORY_GONE. */
-function assertKept(store: Pick<KvStore, 'get'>, at: Timestamp): void {
+export function assertKept(store: Pick<KvStore, 'get'>, at: Timestamp): void {
   const mark = store.get(COLLECTED_KEY)
   if (mark !== undefined && at < decodeCollected(mark)) throw historyGone()
 }

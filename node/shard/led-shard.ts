@@ -1,6 +1,7 @@
 // A shard as its leader has it, with the work that only the leader may do. In one process every shard is
 // led from its opening to its close.
 
+import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { IndexDefinition } from '../index/host/index-definition.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
@@ -154,6 +155,17 @@ export class LedShard {
   /** Resolves when everything applied up to now is in the store, or was refused. */
   settled(): Promise<void> {
     return this.#replica.log.settled()
+  }
+
+  /**
+   * Calls `collect` with the time below which history may go, now that what is older than `aged` is not kept for its
+   * age: pins of readers keep more. It is not called while a leadership is new (HP2).
+   */
+  async collecting(aged: Timestamp, collect: (horizon: Timestamp) => Promise<void>): Promise<void> {
+    const { pins, replicated } = this.#replica
+    const epoch = replicated?.servedEpoch
+    if (replicated !== undefined && epoch === undefined) return
+    await pins.collect({ aged, epoch }, collect)
   }
 
   /** For housekeeping, which reads the store: answers when that shows the outcome. */

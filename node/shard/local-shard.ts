@@ -43,7 +43,8 @@ import { notLeader } from '../replication/shell/replicated-log.ts'
 import type { ReplicatedReplica } from './replicated-replica.ts'
 import { Replica, type ReplicaOptions } from './replica.ts'
 import { snapshotReplicaOf } from './replica-snapshot.ts'
-import { ClosedReads } from './closed-reads.ts'
+import { assertKept, ClosedReads } from './closed-reads.ts'
+import { historyGone } from './shard-scan.ts'
 import { ShardReads } from './shard-reads.ts'
 import type {
   DatedRecord,
@@ -57,6 +58,7 @@ import type {
   CallOptions,
   DecideOptions,
   FoundArtifacts,
+  HistoryPin,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -304,7 +306,20 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
   async scan({ range, signal, ...asked }: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     const at = asked.at ?? (await this.moment(range, { signal }))
     await this.replicated?.mayReadAt(at)
+    if (asked.at === undefined) asked.onMoment?.(at)
     return this.#reads.scan({ range, at, signal })
+  }
+
+  async pinHistory(pin: HistoryPin, options?: CallOptions): Promise<void> {
+    options?.signal?.throwIfAborted()
+    return patiently(this.#inOneLeadership(this.#pinHistory(pin)), options)
+  }
+
+  async #pinHistory({ reader, at }: HistoryPin): Promise<void> {
+    await this.replicated?.mayRead()
+    await this.#replica.log.settled() // the mark of what earlier leaders have collected is in the store
+    assertKept(this.#replica.store, at)
+    if (!this.#replica.pins.pin(reader, at)) throw historyGone()
   }
 
   async closedTime(options?: CallOptions): Promise<Timestamp> {

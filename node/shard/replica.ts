@@ -24,6 +24,7 @@ import type { KeyRange } from './command/key-range.ts'
 import type { ProposalOptions } from './proposal.ts'
 import { notLeader } from '../replication/shell/replicated-log.ts'
 import { ReplicatedReplica, type ReplicationParts } from './replicated-replica.ts'
+import { HistoryPins } from './history-pins.ts'
 import { ReleaseWaiters } from './release-waiters.ts'
 import { replayLog } from './replay.ts'
 import { ShardLog } from './shard-log.ts'
@@ -67,6 +68,8 @@ export class Replica {
   /** Those of the leader, while this replica leads. */
   readonly enrichers = new ShardEnrichers()
   readonly replicated: ReplicatedReplica | undefined
+  /** What readers need of the history, while this replica leads. */
+  readonly pins: HistoryPins
   #trouble: ServiceError | undefined
   #sealed = false
   #closed: Promise<void> | undefined
@@ -79,6 +82,7 @@ export class Replica {
     this.waiters = waiters
     const { id, journal, indexes, clock, settings } = options
     this.replicated = this.#buildReplicated()
+    this.pins = new HistoryPins(clock)
     const admit: AdmitWrite = (bytes, frees) => {
       this.replicated?.assertWritable()
       options.admit?.(bytes, frees)

@@ -36,9 +36,17 @@ export interface ScanOptions {
   readonly signal: AbortSignal
 }
 
-/** As `ScanOptions`; without a timestamp, the shard takes its `moment` of the range. */
+/** As `ScanOptions`; without a timestamp, the shard takes its `moment` of the range, and `onMoment` hears it. */
 export interface ShardScanOptions extends Omit<ScanOptions, 'at'> {
   readonly at?: Timestamp | undefined
+  readonly onMoment?: ((at: Timestamp) => void) | undefined
+}
+
+/** The oldest time at which a node reads. */
+export interface HistoryPin {
+  /** The id of the node: one pin of a reader replaces its earlier one. */
+  readonly reader: string
+  readonly at: Timestamp
 }
 
 /** How long a caller waits. */
@@ -133,6 +141,9 @@ export type FoundArtifacts = readonly (Buffer | undefined)[]
  *   before the call, whatever clocks gave it. It answers without a promise when it need not ask anybody.
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. A
  *   scan below the collected history is refused with HISTORY_GONE, also after a restart.
+ * - `pinHistory` keeps what scans at the time or later see, for PIN_LEASE_MS from the call on, against all collection
+ *   by this leader. A leader that follows it collects nothing for as long, so that a reader that pins again in that
+ *   time is kept. Refused with HISTORY_GONE if some of it is, or may just be, collected.
  * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. Nobody
  *   else led the shard when it was asked. It finds what `waitForIndexes` promised, also under an earlier leader. It
  *   is refused with NOT_FOUND for an unknown index, with INVALID_ARGUMENT for one of another kind, and with
@@ -164,6 +175,7 @@ export interface Shard {
   artifacts(asked: ArtifactsAsked, options?: CallOptions): Promise<readonly FoundArtifacts[]>
   moment(range: KeyRange, options?: CallOptions): Timestamp | Promise<Timestamp>
   scan(options: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>>
+  pinHistory(pin: HistoryPin, options?: CallOptions): Promise<void>
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome>
   prepare(command: PrepareCommand, options?: CallOptions): Promise<PrepareOutcome>

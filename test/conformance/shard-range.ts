@@ -83,6 +83,7 @@ const CALLS: Readonly<Record<keyof Shard, readonly KeyedCall[]>> = {
   id: [],
   range: [],
   durableOrder: [],
+  pinHistory: [],
   resolve: [],
   heartbeat: [],
   hurry: [],

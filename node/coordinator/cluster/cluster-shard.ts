@@ -33,6 +33,7 @@ import type {
   CallOptions,
   DecideOptions,
   FoundArtifacts,
+  HistoryPin,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -107,6 +108,10 @@ export class ClusterShard implements Shard {
 
   scan(options: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     return this.#ask((shard) => shard.scan(options))
+  }
+
+  pinHistory(pin: HistoryPin, options?: CallOptions): Promise<void> {
+    return this.#ask((shard) => shard.pinHistory(pin, options))
   }
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {

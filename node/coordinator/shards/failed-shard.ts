@@ -23,6 +23,7 @@ export class FailedShard implements Shard {
   artifacts = (): Promise<never> => this.#refuse()
   moment = (): Promise<never> => this.#refuse()
   scan = (): Promise<never> => this.#refuse()
+  pinHistory = (): Promise<never> => this.#refuse()
   write = (): Promise<never> => this.#refuse()
   prepare = (): Promise<never> => this.#refuse()
   prepareInOrder = (): Promise<never> => this.#refuse()

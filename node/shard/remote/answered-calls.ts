@@ -48,6 +48,10 @@ export const ANSWERED_CALLS: Readonly<Record<keyof ShardCalls, AnsweredCall>> = 
   moment: answered(SHARD_CALLS.moment, (shard, range, { request }) =>
     shard.moment(range, { signal: request.signal }),
   ),
+  pinHistory: answered(SHARD_CALLS.pinHistory, async (shard, pin, { request }) => {
+    await shard.pinHistory(pin, { signal: request.signal })
+    return undefined
+  }),
   write: answered(SHARD_CALLS.write, (shard, command, { request }) =>
     shard.write(command, { signal: request.signal }),
   ),

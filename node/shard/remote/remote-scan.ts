@@ -17,9 +17,9 @@ const FRUITLESS_MAX = 8
 /** Resolves when the leader has its view. */
 export async function remoteScan(
   asker: ShardAsker,
-  { range, at, signal }: ShardScanOptions,
+  { range, at, signal, onMoment }: ShardScanOptions,
 ): Promise<AsyncIterable<ScanRow[]>> {
-  if (at === undefined) return scanNow(asker, { range, signal })
+  if (at === undefined) return scanNow(asker, { range, signal, onMoment })
   const options = { range, at, signal }
   return pagesOf(asker, options, await openScan(asker, options))
 }
@@ -27,12 +27,13 @@ export async function remoteScan(
 /** The leader takes the timestamp, and tells it for scans of the rest. */
 async function scanNow(
   asker: ShardAsker,
-  { range, signal }: Omit<ScanOptions, 'at'>,
+  { range, signal, onMoment }: Omit<ShardScanOptions, 'at'>,
 ): Promise<AsyncIterable<ScanRow[]>> {
   const argument = new WireWriter()
   writeRange(argument, range)
   const stream = await asker.openStream({ operation: OPERATIONS.scanNow, argument, signal })
   const at = stream.reading(() => stream.head.timestamp())
+  onMoment?.(at)
   return pagesOf(asker, { range, at, signal }, stream)
 }
 

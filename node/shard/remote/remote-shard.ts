@@ -34,6 +34,7 @@ import type {
   CallOptions,
   DecideOptions,
   FoundArtifacts,
+  HistoryPin,
   PreparedInOrder,
   Push,
   ResolveOptions,
@@ -94,6 +95,10 @@ export class RemoteShard implements Shard {
 
   scan(options: ShardScanOptions): Promise<AsyncIterable<ScanRow[]>> {
     return remoteScan(this.#asker, options)
+  }
+
+  async pinHistory(pin: HistoryPin, options?: CallOptions): Promise<void> {
+    await this.#asker.ask(SHARD_CALLS.pinHistory, pin, options)
   }
 
   write(command: WriteCommand, options?: CallOptions): Promise<WriteOutcome> {

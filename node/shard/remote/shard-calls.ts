@@ -18,7 +18,7 @@ import type { KeyRange } from '../command/key-range.ts'
 import type { TransactionId } from '../command/transaction-id.ts'
 import type { DocumentRecord } from '../format/document-record.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { Push, ShardCondition, ShardStats } from '../shard.ts'
+import type { HistoryPin, Push, ShardCondition, ShardStats } from '../shard.ts'
 import {
   readDocumentKey,
   readPrepare,
@@ -75,6 +75,7 @@ export const OPERATIONS = {
   indexPosition: 57,
   searchFrom: 58,
   artifacts: 59,
+  pinHistory: 60,
 } as const
 
 /** How one call goes over the wire. `read` checks an argument like a client's request. */
@@ -147,6 +148,7 @@ interface StatusArgument {
 export interface ShardCalls {
   readonly read: CallCodec<Buffer, FoundRecord>
   readonly moment: CallCodec<KeyRange, Timestamp>
+  readonly pinHistory: CallCodec<HistoryPin, undefined>
   readonly write: CallCodec<WriteCommand, WriteOutcome>
   readonly prepare: CallCodec<PrepareCommand, PrepareOutcome>
   readonly decide: CallCodec<DecideCommand, Decision>
@@ -179,6 +181,14 @@ export const SHARD_CALLS: ShardCalls = {
     read: readRange,
     writeAnswer: (out, time) => void out.timestamp(time),
     readAnswer: (from) => from.timestamp(),
+  },
+  pinHistory: {
+    operation: OPERATIONS.pinHistory,
+    isRepeatable: true,
+    isTimed: false,
+    write: (out, { reader, at }) => void out.text(reader).timestamp(at),
+    read: (from) => ({ reader: from.text(), at: from.timestamp() }),
+    ...NO_ANSWER,
   },
   write: {
     operation: OPERATIONS.write,

@@ -158,6 +158,7 @@ const ARGUMENTS: Readonly<Record<OpeningName, (out: WireWriter) => void>> = {
     runAtOnce(writeSearchHere(out, { index: 'text', asked, atLeast: 9 }))
   },
   artifacts: (out) => writeArtifactsAsked(out, { keys: [key], indexes: ['0123456789abcdef'] }),
+  pinHistory: argumentOf(SHARD_CALLS.pinHistory, { reader: 'node-1', at: time }),
   searchFrom: (out) => {
     const asked = { kind: 'text', question: 'statistics', request: REQUEST }
     runAtOnce(writeSearchFrom(out, { index: 'text', asked, from: POSITION }))

@@ -427,8 +427,10 @@ export interface paths {
          *     (`{"error": "...", "code": "..."}`, without `key` or `_key`) and the connection breaks off without its
          *     proper end, so a cut stream cannot be mistaken for a complete one. A client that stops reading
          *     for a minute is disconnected. Versions that are overwritten or deleted
-         *     meanwhile are kept for up to an hour; after that the walk ends with `HISTORY_GONE`. With
-         *     `consistency=stale` they are kept for ten minutes.
+         *     meanwhile are kept for up to an hour; after that the walk ends with `HISTORY_GONE`. In a cluster the
+         *     node that answers tells the leaders of the shards every half a minute that it still reads. The next
+         *     leader of a shard waits for it, too; if no leader hears from it for two minutes, the walk may end
+         *     with `HISTORY_GONE` after ten minutes. It never leaves rows out.
          */
         readonly post: operations["scanTable"];
         readonly delete?: never;

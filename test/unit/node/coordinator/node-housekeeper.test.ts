@@ -22,7 +22,7 @@ describe('the end of housekeeping', () => {
     const ended = { anchor: { tableId: 'a', key: Buffer.from('k') }, participants: [] }
     const transaction = { ...ended, transactionId: world.newTransactionId() }
     await finisher.finish(transaction, { state: 'aborted' }, { isAwaited: true }).done
-    const kept = { clock, hybridClock, led, pins: new ReadPins(clock), log: silentLog }
+    const kept = { clock, hybridClock, led, pins: new ReadPins(clock, 'n1'), log: silentLog }
     const repairs = { admin: swarm.tableAdmin, mayRepair: () => false }
     const housekeeper = new NodeHousekeeper({ ...kept, ...repairs, recovery, finisher })
     housekeeper.start()

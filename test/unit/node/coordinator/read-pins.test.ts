@@ -1,36 +1,112 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../lib/clock.ts'
-import { timestampOf } from '../../../../node/clock/hybrid-clock.ts'
-import { PIN_MAX_MS, ReadPins } from '../../../../node/coordinator/read-pins.ts'
+import { ServiceError } from '../../../../lib/errors.ts'
+import { timestampOf, type Timestamp } from '../../../../node/clock/hybrid-clock.ts'
+import {
+  PIN_AFTER_MS,
+  PIN_MAX_MS,
+  PIN_RENEW_MS,
+  ReadPins,
+} from '../../../../node/coordinator/read-pins.ts'
+import { HISTORY_RETENTION_MS } from '../../../../node/shard/housekeeping/history-collection.ts'
+import { PIN_LEASE_MS } from '../../../../node/shard/history-pins.ts'
+import type { HistoryPin } from '../../../../node/shard/shard.ts'
+import { parseShardId } from '../../../../node/shard/shard-id.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { insert, SwarmHarness, WRITE, writesOf } from '../../../support/servers/swarm-harness.ts'
 
-describe('ReadPins', () => {
-  it('reports the oldest held timestamp until its pin is disposed', () => {
-    const pins = new ReadPins(new ManualClock())
-    const older = pins.pin(timestampOf(1n))
-    const same = pins.pin(timestampOf(1n))
-    const newer = pins.pin(timestampOf(2n))
-    const found = [pins.oldest()]
-    for (const pin of [older, same, newer]) {
-      pin[Symbol.dispose]()
-      found.push(pins.oldest())
-    }
+const { signal } = new AbortController()
+const at = (n: bigint): Timestamp => timestampOf(n)
 
-    expect(found).to.deep.equal([1n, 1n, 2n, undefined])
-    expect(older.isHeld()).to.equal(false)
+/** The part of a shard that scans pin. */
+class PinnedShard {
+  readonly id = parseShardId('0000000000000001')
+  readonly pins: HistoryPin[] = []
+  refusal: ServiceError | undefined
+
+  async pinHistory(pin: HistoryPin): Promise<void> {
+    this.pins.push(pin)
+    if (this.refusal !== undefined) throw this.refusal
+  }
+}
+
+describe('ReadPins', () => {
+  it('pins nothing for a scan that is shorter than PIN_AFTER_MS', async () => {
+    const clock = new ManualClock()
+    const pins = new ReadPins(clock, 'n1')
+    const shard = new PinnedShard()
+    using _ = pins.pin({ shards: [shard], at: at(1n) })
+    clock.advance(PIN_AFTER_MS - 1)
+
+    await pins.renew(signal)
+
+    expect(shard.pins).to.deep.equal([])
   })
 
-  it('lets a reader hold history only for a limited time', () => {
+  it('pins at each shard the oldest time that its scans read, in the name of the node', async () => {
     const clock = new ManualClock()
-    const pins = new ReadPins(clock)
-    using pin = pins.pin(timestampOf(1n))
-    const before = [pin.isHeld(), pins.oldest()]
+    const pins = new ReadPins(clock, 'n1')
+    const [one, two] = [new PinnedShard(), new PinnedShard()]
+    const newer = pins.pin({ shards: [one, two], at: at(2n) })
+    const older = pins.pin({ shards: [one], at: at(1n) })
+    clock.advance(PIN_AFTER_MS)
 
+    await pins.renew(signal)
+    older[Symbol.dispose]()
+    await pins.renew(signal)
+    newer[Symbol.dispose]()
+    await pins.renew(signal)
+
+    const told = (times: readonly bigint[]) => times.map((n) => ({ reader: 'n1', at: at(n) }))
+    expect(one.pins).to.deep.equal(told([1n, 2n]))
+    expect(two.pins).to.deep.equal(told([2n, 2n]))
+  })
+
+  it('pins the time that the first shard told', async () => {
+    const clock = new ManualClock()
+    const pins = new ReadPins(clock, 'n1')
+    const shard = new PinnedShard()
+    const past = { shards: [shard], at: undefined as Timestamp | undefined }
+    using _ = pins.pin(past)
+    past.at = at(7n)
+    clock.advance(PIN_AFTER_MS)
+
+    await pins.renew(signal)
+
+    expect(shard.pins).to.deep.equal([{ reader: 'n1', at: at(7n) }])
+  })
+
+  it('asks the other shards, and again, if one refuses', async () => {
+    const clock = new ManualClock()
+    const pins = new ReadPins(clock, 'n1')
+    const shards = Array.from({ length: 40 }, () => new PinnedShard())
+    for (const shard of shards) shard.refusal = new ServiceError('NOT_LEADER', 'moved')
+    using _ = pins.pin({ shards, at: at(1n) })
+    clock.advance(PIN_AFTER_MS)
+
+    await pins.renew(signal)
+    await pins.renew(signal)
+
+    expect(shards.map((shard) => shard.pins.length)).to.deep.equal(shards.map(() => 2))
+  })
+
+  it('lets a reader hold history only for a limited time', async () => {
+    const clock = new ManualClock()
+    const pins = new ReadPins(clock, 'n1')
+    const shard = new PinnedShard()
+    using pin = pins.pin({ shards: [shard], at: at(1n) })
+    const before = pin.isHeld()
     clock.advance(PIN_MAX_MS + 1)
 
-    expect(before).to.deep.equal([true, 1n])
-    expect([pin.isHeld(), pins.oldest()]).to.deep.equal([false, undefined])
+    await pins.renew(signal)
+
+    expect([before, pin.isHeld()]).to.deep.equal([true, false])
+    expect(shard.pins).to.deep.equal([])
+  })
+
+  it('has time for several renewals before a pin or the age of history ends', () => {
+    expect(PIN_LEASE_MS).to.be.at.least(3 * PIN_RENEW_MS)
+    expect(HISTORY_RETENTION_MS - PIN_AFTER_MS).to.be.at.least(PIN_LEASE_MS)
   })
 })
 

@@ -82,9 +82,8 @@ class SkewedTable implements AsyncDisposable {
   }
 
   scan(range: KeyRange): Promise<readonly string[]> {
-    const { hybridClock } = this.#here
-    const scanning = { hybridClock, pins: new ReadPins(this.clock) }
-    const pages = Array.fromAsync(scanTable(scanning, { table: this, range, signal }))
+    const pins = new ReadPins(this.clock, 'here')
+    const pages = Array.fromAsync(scanTable(pins, { table: this, range, signal }))
     return this.#world.settled(pages.then((all) => all.flat().map(({ key }) => key.toString())))
   }
 

@@ -58,6 +58,11 @@ const ROWS: Readonly<Record<Exclude<ShardMethod, 'hurry'>, Row>> = {
     call: ({ remote }, signal) => remote.moment(EVERYTHING, { signal }),
   },
   scan: { isRepeatable: true, call: (bench, signal) => bench.scan(signal) },
+  pinHistory: {
+    isRepeatable: true,
+    call: ({ remote }, signal) =>
+      remote.pinHistory({ reader: 'n', at: TIMESTAMP_ZERO }, { signal }),
+  },
   write: { isRepeatable: false, call: ({ remote }, signal) => remote.write(write, { signal }) },
   prepare: {
     isRepeatable: true,
