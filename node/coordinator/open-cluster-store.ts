@@ -34,6 +34,7 @@ import { clusterMetrics, type PeerState } from './cluster/cluster-metrics.ts'
 import { ClusterShard } from './cluster/cluster-shard.ts'
 import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
+import { DroppedReplicas } from './cluster/dropped-replicas.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import { NearReplicas } from './cluster/near-replicas.ts'
 import { KnownPlaces } from './cluster/known-places.ts'
@@ -89,6 +90,7 @@ async function clusterPlace(
   // The cluster must not count on what this disk has lost.
   for (const [id, error] of host.damaged) onNotOpened(id, error)
   const tables = new ClusterTables({ ...known, onNotOpened, rebuild })
+  const dropped = new DroppedReplicas({ ...known, self: self.node, tables })
   const news = buildNews(parts, tables)
   const applyHere = tables.apply.bind(tables)
   const shards = new ClusterShards({ coordination, news, clock, host, shardOf, applyHere })
@@ -105,7 +107,10 @@ async function clusterPlace(
       life.onClose(() => tables.close())
       return tables.start(signal)
     },
-    onJoined: async () => tables.reportForgotten(),
+    onJoined: async () => {
+      life.onClose(() => dropped.close())
+      dropped.start()
+    },
     metrics: seen.metrics,
   }
 }

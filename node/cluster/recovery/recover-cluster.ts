@@ -131,7 +131,9 @@ async function assertAllReported(
   const { entries } = await coordination.list(NODE_PREFIX)
   const records = entries.map(({ value }) => decodeNode(value))
   const gone = new Set(
-    records.filter(({ state }) => state === 'decommissioned').map(({ id }) => id),
+    records
+      .filter(({ state }) => state === 'decommissioned' || state === 'forgotten')
+      .map(({ id }) => id),
   )
   // Some may have joined after the backup: others know them as holders of replicas.
   const named = reports.flatMap(({ shards }) =>

@@ -5,8 +5,8 @@
 //   CTA1  A table of the registry is the newest that was seen, with all of its shards; one that the catalog has
 //         lost goes.
 //   CTA2  A replica is started only for a shard of the catalog whose configuration names this node, and removed
-//         when the configuration names it no more, or the table is gone. What the disk has of unknown shards goes
-//         when the node has joined.
+//         when the configuration names it no more, or the table is gone. What a start finds of unknown shards goes by
+//         tombstones alone (dropped-replicas.ts).
 //   CTA3  Work on one shard follows earlier work on it.
 
 import type { Clock } from '../../../lib/clock.ts'
@@ -72,9 +72,6 @@ interface SeenShard {
   readonly tableId: string
   readonly record: ShardRecord
 }
-
-/** So many are named in the log. */
-const FORGOTTEN_NAMED_MAX = 16
 
 /**
  * Follows the catalog from `start` to `close`.
@@ -167,18 +164,16 @@ export class ClusterTables {
     }
   }
 
-  /**
-   * Names the replicas on this disk that the catalog does not know. Their tables were dropped while this node was
-   * away, or the catalog was restored from a backup that is older than they are: so nothing is removed.
-   */
-  reportForgotten(): void {
-    const { host, map, log } = this.#with
-    const forgotten = host.unopened.filter((id) => {
-      return !this.#shards.has(id) && map.pathOf(id) === undefined
+  /** Whether the catalog has the shard. */
+  isKnown(id: ShardId): boolean {
+    return this.#shards.has(id)
+  }
+
+  /** Removes what the disk has of a shard, unless the catalog has it. Rejects if something may be left. */
+  async collect(id: ShardId): Promise<void> {
+    await this.#inTurn(id, async () => {
+      if (!this.isKnown(id)) await this.#with.host.remove(id)
     })
-    if (forgotten.length === 0) return
-    const fields = { count: forgotten.length, some: forgotten.slice(0, FORGOTTEN_NAMED_MAX) }
-    log.warn('replicas on this disk belong to no table; remove their folders in shards/', fields)
   }
 
   async close(): Promise<void> {
@@ -346,18 +341,22 @@ export class ClusterTables {
     }
   }
 
-  /** CTA2, CTA3. */
+  /** CTA2. */
   #place(id: ShardId): void {
-    const before = this.#working.get(id) ?? Promise.resolve()
-    const work = before
-      .then(() => this.#placeNow(id))
-      .catch((error: unknown) => {
-        this.#complain(`the replica of shard ${id} cannot be placed`, error)
-      })
-    this.#working.set(id, work)
-    void work.then(() => {
-      if (this.#working.get(id) === work) this.#working.delete(id)
+    void this.#inTurn(id, () => this.#placeNow(id)).catch((error: unknown) => {
+      this.#complain(`the replica of shard ${id} cannot be placed`, error)
     })
+  }
+
+  /** CTA3. */
+  #inTurn(id: ShardId, task: () => Promise<void>): Promise<void> {
+    const work = (this.#working.get(id) ?? Promise.resolve()).then(task)
+    const settled = work.catch(() => undefined) // the caller hears of it
+    this.#working.set(id, settled)
+    void settled.then(() => {
+      if (this.#working.get(id) === settled) this.#working.delete(id)
+    })
+    return work
   }
 
   async #placeNow(id: ShardId): Promise<void> {

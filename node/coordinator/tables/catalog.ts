@@ -3,10 +3,12 @@
 // Invariants:
 //   CT1  A table's record and the keys of its shards come with one commit and go with one commit. Where they do
 //        not fit into one, the record is the last to come and the first to go (catalog-drafts.ts).
+//        In a cluster, the commit by which a table goes puts its tombstone (table-tombstone.ts).
 //   CT2  The shards that are listed together cover every key of their table once.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Change, Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
+import { parseShardId } from '../../shard/shard-id.ts'
 import type { ShardRecord } from '../shards/shard-record.ts'
 import { CatalogDrafts, fitTogether } from './catalog-drafts.ts'
 import type { FieldCatalog } from './field-catalog.ts'
@@ -25,6 +27,7 @@ import {
   type CatalogTable,
   type TableRecord,
 } from './table-record.ts'
+import { putTombstone } from './table-tombstone.ts'
 
 /** Why a table cannot be created, with the ways out. */
 export const TABLE_EXISTS = 'exists already; choose another name, or change its schema'
@@ -133,13 +136,14 @@ export class Catalog {
       if (entry === undefined || decodeTable(entry.value).tableId !== tableId) return
       const going = [entry, ...(await this.#shardEntries(tableId))]
       const deletions = going.map((each): Change => ({ type: 'delete', key: each.key }))
-      if (!fitTogether(deletions)) {
-        if (await this.#removeInParts(entry, tableId)) return
+      const tombstone = this.#tombstoneOf(tableId, going.slice(1))
+      if (!fitTogether([...deletions, ...tombstone])) {
+        if (await this.#removeInParts(entry, tableId, tombstone)) return
         continue
       }
       const outcome = await this.#coordination.commit({
         when: going.map(({ key: each, modRevision }) => ({ key: each, modRevision })),
-        changes: deletions,
+        changes: [...deletions, ...tombstone],
       })
       if (outcome.kind === 'committed') return
     }
@@ -151,14 +155,30 @@ export class Catalog {
   }
 
   /** The table is gone when its record is. Answers false if the record has changed. */
-  async #removeInParts({ key, modRevision }: CoordinationEntry, tableId: string): Promise<boolean> {
+  async #removeInParts(
+    { key, modRevision }: CoordinationEntry,
+    tableId: string,
+    tombstone: readonly Change[],
+  ): Promise<boolean> {
     const outcome = await this.#coordination.commit({
       when: [{ key, modRevision }],
-      changes: [{ type: 'delete', key }, this.#drafts.ending(tableId)],
+      changes: [{ type: 'delete', key }, this.#drafts.ending(tableId), ...tombstone],
     })
     if (outcome.kind === 'conflict') return false
     await this.#drafts.clear(tableId)
     return true
+  }
+
+  /** No other process has anything of a table in swarm mode. */
+  #tombstoneOf(tableId: string, shards: readonly CoordinationEntry[]): readonly Change[] {
+    if (this.#coordination.scope === 'process') return []
+    const length = shardPrefix(tableId).length
+    return [
+      putTombstone(
+        tableId,
+        shards.map(({ key }) => parseShardId(key.slice(length))),
+      ),
+    ]
   }
 
   async #shardEntries(tableId: string): Promise<readonly CoordinationEntry[]> {

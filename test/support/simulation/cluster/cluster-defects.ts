@@ -137,6 +137,20 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     faults: ['crash', 'freeze', 'cut'],
     operations: { cross: 4, drop: 1, read: 1 },
   },
+  'a dropped table without a tombstone': {
+    file: 'coordinator/tables/catalog.ts',
+    text: "if (this.#coordination.scope === 'process') return []",
+    instead: 'if (shards.length > 0) return []',
+    faults: ['crash', 'crash_all'],
+    operations: { cross: 2, drop: 2, read: 1 },
+  },
+  'a node that clears a tombstone and keeps the replica': {
+    file: 'coordinator/cluster/dropped-replicas.ts',
+    text: '      await tables.collect(id)\n',
+    instead: '',
+    faults: ['crash', 'crash_all'],
+    operations: { cross: 2, drop: 2, read: 1 },
+  },
   'an idempotency key whose answer is not kept': {
     file: 'coordinator/transactions/idempotency.ts',
     text: "  collector.addOp(table, { kind: 'put', key, ...table.rules.check(key, json) })\n",

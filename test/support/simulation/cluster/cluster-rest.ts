@@ -21,6 +21,8 @@ interface RestingShard {
 export function unrestOf(nodes: readonly SimulatedNode[]): string | undefined {
   const down = nodes.find(({ store }) => store?.ready() !== true)
   if (down !== undefined) return `${down.id} does not serve`
+  const burying = nodes.find(({ life }) => life?.dropped?.tombstones !== 0)
+  if (burying !== undefined) return `${burying.id} knows tombstones`
   const shards = shardsOf(nodes)
   if (shards.length === 0) return 'no table is open'
   const wanted = Math.min(3, nodes.length)

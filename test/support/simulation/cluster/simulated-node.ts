@@ -30,6 +30,7 @@ import {
 import { askEndsBy } from '../../../../node/controller/shell/replica-ends.ts'
 import { CONTROLLER_CATALOG } from '../../../../node/coordinator/cluster/controller-catalog.ts'
 import { LoopbackLink } from '../../../../node/coordinator/cluster/loopback-link.ts'
+import type { DroppedReplicas } from '../../../../node/coordinator/cluster/dropped-replicas.ts'
 import type { ReplicaHost } from '../../../../node/coordinator/cluster/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import { openStore, type OpenedStore } from '../../../../node/coordinator/open-store.ts'
@@ -100,6 +101,7 @@ export interface NodeLife {
   /** Each of these is there as soon as the start has come so far. */
   host: ReplicaHost | undefined
   opened: OpenedStore | undefined
+  dropped: DroppedReplicas | undefined
   membership: Membership | undefined
   map: ClusterMap | undefined
   control: ClusterAdmin | undefined
@@ -230,6 +232,7 @@ export class SimulatedNode {
       identity,
       host: undefined,
       opened: undefined,
+      dropped: undefined,
       membership: undefined,
       map: undefined,
       control: undefined,

@@ -11,6 +11,7 @@ import type { ClusterControl } from '../../../../node/coordinator/cluster/cluste
 import { ClusterShard } from '../../../../node/coordinator/cluster/cluster-shard.ts'
 import { ClusterShards } from '../../../../node/coordinator/cluster/cluster-shards.ts'
 import { ClusterTables } from '../../../../node/coordinator/cluster/cluster-tables.ts'
+import { DroppedReplicas } from '../../../../node/coordinator/cluster/dropped-replicas.ts'
 import { ControlledCluster } from '../../../../node/coordinator/cluster/controlled-cluster.ts'
 import { KnownPlaces } from '../../../../node/coordinator/cluster/known-places.ts'
 import { ReplicaHost } from '../../../../node/coordinator/cluster/replica-host.ts'
@@ -112,6 +113,12 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     openTables: () => {
       life.lifecycle.onClose(() => tables.close())
       return tables.start(new AbortController().signal)
+    },
+    onJoined: async () => {
+      const dropped = new DroppedReplicas({ ...known, self: self.node, tables })
+      life.dropped = dropped
+      life.lifecycle.onClose(() => dropped.close())
+      dropped.start()
     },
     metrics: [],
   }
