@@ -10,6 +10,7 @@ import type {
   QueryableKind,
   QuestionOf,
 } from '../index/kinds/index-questions.ts'
+import type { IndexClient } from '../index/host/index-client.ts'
 import type { TtlPolicy } from '../schema/document-rules.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type {
@@ -30,6 +31,7 @@ import type {
   PlacedAnswer,
   PositionLimits,
   SearchFromLimits,
+  BehindHearer,
   ShardSearchLimits,
   ToldPosition,
 } from './following/index-position.ts'
@@ -165,8 +167,17 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     return kept.search(request, { ...limits, atLeast: this.#promised, onAsk })
   }
 
+  indexAtOnce(index: string, kind: QueryableKind, limits: BehindHearer): IndexClient | undefined {
+    const right = this.replicated?.mayRead() ?? true
+    if (right !== true) right.catch(() => undefined) // `search` asks again, and hears of it
+    const kept = right === true ? this.#indexes?.known(index) : undefined
+    const client = kept?.atOnce(kind, this.#promised)
+    if (kept !== undefined && client !== undefined) this.#tellsBehind(kept, limits)?.()
+    return client
+  }
+
   /** What is missing is counted when the index is asked: what it takes meanwhile the answer may show. */
-  #tellsBehind(kept: IndexVersions, { onBehind }: ShardSearchLimits): (() => void) | undefined {
+  #tellsBehind(kept: IndexVersions, { onBehind }: BehindHearer): (() => void) | undefined {
     return (
       onBehind &&
       (() => {

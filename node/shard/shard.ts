@@ -1,5 +1,11 @@
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import type { PositionLimits, ShardSearchLimits, ToldPosition } from './following/index-position.ts'
+import type { IndexClient } from '../index/host/index-client.ts'
+import type {
+  BehindHearer,
+  PositionLimits,
+  ShardSearchLimits,
+  ToldPosition,
+} from './following/index-position.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -150,6 +156,9 @@ export type FoundArtifacts = readonly (Buffer | undefined)[]
  *   UNAVAILABLE while the index is built for the first time or again, or is behind an earlier leader's.
  *   `onBehind` hears of committed documents that the answer may lack, or show as they were before: at least as many as
  *   there are (following/documents-behind.ts).
+ * - `indexAtOnce` is the index that `search` would ask in the same turn, of which the caller then asks the question
+ *   in that turn; `onBehind` is called as by `search`. Undefined, or absent, if `search` has to wait for anything, or
+ *   would ask another node.
  * - `indexPosition` answers where the index is for `search`: an index of another replica with this version that
  *   has read this entry shows all that a search shows which ended before the call. Every search that begins after
  *   the answer shows the entry. With `atLeast` it waits a moment for the index to come so far, and may answer a
@@ -196,6 +205,7 @@ export interface Shard {
     request: IndexRequest<Kind, Name>,
     limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>>
+  indexAtOnce?(index: string, kind: QueryableKind, limits: BehindHearer): IndexClient | undefined
   indexPosition(index: string, limits: PositionLimits): Promise<ToldPosition>
   indexStatus(index: string, options?: IndexStatusOptions): Promise<IndexStatus>
   waitForIndexes(options: { readonly signal: AbortSignal }): Promise<void>

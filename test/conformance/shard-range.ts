@@ -50,6 +50,7 @@ const CALLS: Readonly<Record<keyof Shard, readonly KeyedCall[]>> = {
       shard.artifacts({ keys: [Buffer.from(key)], indexes: ['0123456789abcdef'] }),
   ],
   moment: [async ({ shard }, key) => shard.moment(from(key))],
+  indexAtOnce: [],
   scan: [({ shard }, key) => shard.scan({ range: from(key), signal })],
   write: [
     ({ shard }, key) => shard.write(writeOf([putOp(key, 1)])),

@@ -18,11 +18,13 @@ import type {
   WriteCommand,
   WriteOutcome,
 } from '../../shard/command/command.ts'
+import type { IndexClient } from '../../index/host/index-client.ts'
 import type { KeyRange } from '../../shard/command/key-range.ts'
 import type { TransactionId } from '../../shard/command/transaction-id.ts'
 import type { IndexStatus, IndexStatusOptions } from '../../shard/following/index-health.ts'
 import type {
   PositionLimits,
+  BehindHearer,
   ShardSearchLimits,
   ToldPosition,
 } from '../../shard/following/index-position.ts'
@@ -164,6 +166,10 @@ export class ClusterShard implements Shard {
     limits: ShardSearchLimits,
   ): Promise<IndexAnswer<Kind, Name>> {
     return this.#ask((shard) => shard.search<Kind, Name>(index, request, limits))
+  }
+
+  indexAtOnce(index: string, kind: QueryableKind, limits: BehindHearer): IndexClient | undefined {
+    return this.#led?.indexAtOnce?.(index, kind, limits)
   }
 
   indexPosition(index: string, limits: PositionLimits): Promise<ToldPosition> {

@@ -33,7 +33,7 @@ import { conditionsOf, type QueryRun } from './query-run.ts'
 import { rerankHits } from './rerank-hits.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 import { TextSearcher } from './text-searcher.ts'
-import { unanimous } from './unanimous.ts'
+import { unanimous } from '../../index/text/search/unanimous.ts'
 
 /** A hit of one list. */
 interface ListedHit extends RankedHit {

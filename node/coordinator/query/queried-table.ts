@@ -12,7 +12,7 @@ import type { EventLoopTurns } from './event-loop-turns.ts'
 import type { QueryModels } from './query-models.ts'
 
 /** The methods of a shard that a query calls. */
-export type QueriedShard = Pick<Shard, 'read' | 'search'>
+export type QueriedShard = Pick<Shard, 'read' | 'search' | 'indexAtOnce'>
 
 /** An index of vectors. */
 export type QueriedVectors = VectorSpace & {

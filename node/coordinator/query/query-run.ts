@@ -3,6 +3,7 @@ import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { runInTurn, type Sliced } from '../../../lib/sliced.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
+import { IndexClient } from '../../index/host/index-client.ts'
 import type {
   IndexAnswer,
   IndexRequest,
@@ -93,6 +94,24 @@ export class QueryRun {
     const onBehind = (documents: number): void => this.behind.note(index, shard, documents)
     const limits = { signal: this.deadline.signal, deadlineMs: this.deadline.atMs, onBehind }
     return shard.search<Kind, Name>(index, asked, limits)
+  }
+
+  /** Asks all shards of the fan-out, those whose indexes share a worker in one message. */
+  askTogether<Kind extends QueryableKind, Name extends QuestionOf<Kind>>(
+    fanOut: ShardFanOut<QueriedShard>,
+    index: string,
+    asked: IndexRequest<Kind, Name>,
+  ): Promise<readonly IndexAnswer<Kind, Name>[]> {
+    const limits = { signal: this.deadline.signal, deadlineMs: this.deadline.atMs }
+    return fanOut.askTogether<IndexAnswer<Kind, Name>>({
+      indexOf: (shard) => {
+        const onBehind = (documents: number): void => this.behind.note(index, shard, documents)
+        return shard.indexAtOnce?.(index, asked.kind, { onBehind })
+      },
+      mayJoin: (client, count) => client.mayJoin(asked, count),
+      askAll: (clients) => IndexClient.askTogether(clients, asked, limits),
+      ask: (shard) => this.ask<Kind, Name>(shard, index, asked),
+    })
   }
 
   async sliced<Result>(work: Sliced<Result>): Promise<Result> {

@@ -5,12 +5,23 @@
 
 import { isServiceError, type ErrorCode, type ServiceError } from '../../../lib/errors.ts'
 import { unlessAborted } from '../../../lib/unless-aborted.ts'
+import type { IndexClient, TogetherAnswer } from '../../index/host/index-client.ts'
 
 const ENDS_QUERY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INVALID_ARGUMENT',
   'DEADLINE_EXCEEDED',
   'CANCELLED',
 ])
+
+/** One question to the shards of a query. */
+export interface TogetherAsking<Shard, Answer> {
+  /** Undefined for a shard that is asked alone. */
+  indexOf(shard: Shard): IndexClient | undefined
+  mayJoin(client: IndexClient, count: number): boolean
+  /** Indexes of one worker. */
+  askAll(clients: readonly IndexClient[]): Promise<TogetherAnswer<Answer>>
+  ask(shard: Shard): Promise<Answer>
+}
 
 /** Asks the shards of one query. A shard that failed once is not asked again by `askAll`. */
 export class ShardFanOut<Shard> {
@@ -33,7 +44,22 @@ export class ShardFanOut<Shard> {
 
   /** Shards that failed before are not asked again. Rejects when none is left. */
   async askAll<Answer>(ask: (shard: Shard) => Promise<Answer>): Promise<readonly Answer[]> {
-    const settled = await Promise.allSettled(this.#serving.map((shard) => this.#askOne(shard, ask)))
+    return this.#answersOf(this.#serving.map((shard) => this.#askOne(shard, ask)))
+  }
+
+  /** As `askAll`, but one answer stands for all shards whose indexes a worker asks together, and that do not fail. */
+  async askTogether<Answer>(asking: TogetherAsking<Shard, Answer>): Promise<readonly Answer[]> {
+    const { alone, groups } = groupsOf(this.#serving, asking)
+    return this.#answersOf([
+      ...groups.map((group) => this.#askGroup(group, asking)),
+      ...alone.map((shard) => this.#askOne(shard, (one) => asking.ask(one))),
+    ])
+  }
+
+  async #answersOf<Answer>(
+    asked: readonly Promise<readonly [Answer] | undefined>[],
+  ): Promise<readonly Answer[]> {
+    const settled = await Promise.allSettled(asked)
     // An error of our own, or one that ends the query, comes before those of single shards.
     for (const outcome of settled) if (outcome.status === 'rejected') throw outcome.reason
     const answers = settled.flatMap((outcome) =>
@@ -70,10 +96,59 @@ export class ShardFanOut<Shard> {
     }
   }
 
+  async #askGroup<Answer>(
+    group: ReadonlyMap<IndexClient, Shard>,
+    asking: TogetherAsking<Shard, Answer>,
+  ): Promise<readonly [Answer] | undefined> {
+    try {
+      const asked = asking.askAll([...group.keys()])
+      const told = await unlessAborted(asked, this.#signal)
+      for (const [client, shard] of group) {
+        const refusal = told.refusalOf(client)
+        if (refusal !== undefined) this.#fail(shard, refusal)
+      }
+      return told.answer === undefined ? undefined : [told.answer]
+    } catch (error) {
+      for (const shard of group.values()) this.#fail(shard, error)
+      return undefined
+    }
+  }
+
   /** Throws what ends the query. */
   #fail(shard: Shard, error: unknown): undefined {
     if (!isServiceError(error) || ENDS_QUERY.has(error.code)) throw error
     this.#failures.set(shard, error)
     return undefined
   }
+}
+
+/** By worker, in the order of the shards. */
+function groupsOf<Shard>(
+  shards: readonly Shard[],
+  asking: Pick<TogetherAsking<Shard, never>, 'indexOf' | 'mayJoin'>,
+): {
+  readonly alone: readonly Shard[]
+  readonly groups: readonly ReadonlyMap<IndexClient, Shard>[]
+} {
+  if (shards.length < 2) return { alone: shards, groups: [] }
+  const alone: Shard[] = []
+  const byWorker = new Map<object, Map<IndexClient, Shard>>()
+  for (const shard of shards) {
+    const client = asking.indexOf(shard)
+    if (client === undefined) {
+      alone.push(shard)
+      continue
+    }
+    const group = byWorker.get(client.worker) ?? new Map<IndexClient, Shard>()
+    byWorker.set(client.worker, group)
+    group.set(client, shard)
+  }
+  const groups = [...byWorker.values()]
+  const isJoined = (group: ReadonlyMap<IndexClient, Shard>): boolean =>
+    group
+      .keys()
+      .take(1)
+      .some((client) => asking.mayJoin(client, group.size))
+  alone.push(...groups.filter((group) => !isJoined(group)).flatMap((group) => [...group.values()]))
+  return { alone, groups: groups.filter(isJoined) }
 }

@@ -8,7 +8,8 @@ import { runInTurn } from '../../../lib/sliced.ts'
 import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
 import { compareHits } from '../../index/text/search/hit-order.ts'
 import { mergeHits, mergeLastHits } from '../../index/text/search/merge-hits.ts'
-import { unpackAnswer } from '../../index/text/search/packed-answer.ts'
+import { mergeStatistics } from '../../index/text/search/merge-statistics.ts'
+import { unpackAnswer, type PackedAnswer } from '../../index/text/search/packed-answer.ts'
 import type {
   TextConditions,
   TextHit,
@@ -20,7 +21,6 @@ import type {
 import type { Query } from '../../query/query-tree.ts'
 import type { Aggregations } from '../../query/request/aggregation-request.ts'
 import type { SortKey } from '../../query/request/query-cursor.ts'
-import { mergeStatistics } from './merge-statistics.ts'
 import type { QueriedShard } from './queried-table.ts'
 import type { QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
@@ -85,7 +85,7 @@ export class TextSearcher {
   /** The statistics of the table that the scores of this query depend on. */
   async tableStatistics(conditions: TextConditions): Promise<TextStatistics> {
     const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
-    return mergeStatistics(await this.#fanOut.askAll((shard) => this.ask(shard, asked)))
+    return mergeStatistics(await this.#run.askTogether(this.#fanOut, this.#search.index, asked))
   }
 
   ask<Name extends QuestionOf<'text'>>(
@@ -114,14 +114,24 @@ export class TextSearcher {
       statistics,
       nowMs: this.#run.nowMs,
     }
+    if (filterOf === undefined) return this.#sameOfAll(search)
     return this.#fanOut.askAll(async (shard) => {
-      const request =
-        filterOf === undefined
-          ? search
-          : { ...search, conditions: { ...conditions, filter: filterOf(shard) } }
+      const request = { ...search, conditions: { ...conditions, filter: filterOf(shard) } }
       const asked = { kind: 'text', question: 'search', request } as const
-      const answer = unpackAnswer(await this.ask(shard, asked))
-      return runInTurn(answer, { clock: this.#run.clock, signal: this.#run.signal })
+      return this.#unpacked(await this.ask(shard, asked))
     })
+  }
+
+  /** An answer may be that of several shards. */
+  async #sameOfAll(request: TextSearchRequest): Promise<readonly TextSearchAnswer[]> {
+    const asked = { kind: 'text', question: 'search', request } as const
+    const packed = await this.#run.askTogether(this.#fanOut, this.#search.index, asked)
+    const answers: TextSearchAnswer[] = []
+    for (const one of packed) answers.push(await this.#unpacked(one))
+    return answers
+  }
+
+  async #unpacked(packed: PackedAnswer): Promise<TextSearchAnswer> {
+    return runInTurn(unpackAnswer(packed), { clock: this.#run.clock, signal: this.#run.signal })
   }
 }

@@ -1,12 +1,7 @@
 // A query of words alone, in one full-text index: its hits are those of the index, in the order asked for.
 
 import { assert } from '../../../lib/assert.ts'
-import type {
-  TextHit,
-  TextSearchAnswer,
-  TextStatistics,
-  TextWindow,
-} from '../../index/text/search/text-search.ts'
+import type { TextHit, TextStatistics, TextWindow } from '../../index/text/search/text-search.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { decodeScoring, encodeScoring } from './cursor-scoring.ts'
@@ -17,7 +12,7 @@ import type { TextList } from './query-plan.ts'
 import { conditionsOf, type QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 import { TextSearcher } from './text-searcher.ts'
-import { unanimous } from './unanimous.ts'
+import { unanimous } from '../../index/text/search/unanimous.ts'
 
 export async function findWords(
   run: QueryRun,
@@ -43,7 +38,8 @@ export async function findWords(
     return {
       page: pageOf(hits, request),
       scoring: scoringOf(request, searcher.statisticsUsed),
-      ...countsOf(answers),
+      total: answers.reduce((sum, { total }) => sum + total, 0),
+      maxScore: hits.reduce((most, { score }) => Math.max(most, score), 0),
       aggregations: aggregated.results,
       warnings: [...unanimous(answers), ...aggregated.warnings],
       profile: {},
@@ -86,11 +82,4 @@ function pageOf(
 ): readonly TextHit[] {
   const kept = pruner === undefined ? hits : pruneHits(hits, pruner, () => 1)
   return page.kind === 'offset' ? kept.slice(page.offset, page.offset + page.limit) : kept
-}
-
-function countsOf(answers: readonly TextSearchAnswer[]) {
-  return {
-    total: answers.reduce((sum, { total }) => sum + total, 0),
-    maxScore: answers.reduce((most, { maxScore }) => Math.max(most, maxScore), 0),
-  }
 }

@@ -1,21 +1,27 @@
+import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { ServiceError } from '../../../lib/errors.ts'
+import { receivedError } from '../../../lib/worker-calls.ts'
 import type { DocumentBatch } from './document-batch.ts'
 import type { AskedQuestion } from './index-engine.ts'
 import type { IndexKind } from './index-kind.ts'
 import type { IndexWorkerThread } from './index-worker-thread.ts'
 import { QuestionRoute } from './question-route.ts'
-import { STOP_REASONS, stoppedError } from './protocol.ts'
-import type { AnswerOf, IndexWorkerCallKind, RequestOf, StopFlag } from './protocol.ts'
+import type { Identity } from './lost-questions.ts'
+import type {
+  AnswerOf,
+  IndexWorkerCallKind,
+  JoinedAnswer,
+  RequestOf,
+  StopFlag,
+} from './protocol.ts'
+import { withinLimits, type SearchLimits } from './search-limits.ts'
 
-/** The longest delay of a timer in milliseconds. */
-const DEADLINE_MAX_MS = 2 ** 31 - 1
-
-/** The limits of one question. The first limit that is met ends it. */
-export interface SearchLimits {
-  readonly signal: AbortSignal
-  /** The monotonic time in milliseconds at which the question is given up. */
-  readonly deadlineMs: number
+/** What some indexes answer together. */
+export interface TogetherAnswer<Answer> {
+  /** The answer of those that did not refuse; undefined if all did. */
+  readonly answer: Answer | undefined
+  refusalOf(client: IndexClient): ServiceError | undefined
 }
 
 /** The index that a client calls, and its thread. */
@@ -38,12 +44,18 @@ export class IndexClient {
   readonly #id: number
   readonly #thread: IndexWorkerThread
   readonly #clock: Clock
+  readonly #kind: IndexKind
+  readonly #kindName: string
+  readonly #workerCount: number
   readonly #route: QuestionRoute
 
   constructor({ id, thread, ...options }: IndexClientOptions) {
     this.#id = id
     this.#thread = thread
     this.#clock = options.clock
+    this.#kind = options.kind
+    this.#kindName = options.kindName
+    this.#workerCount = options.others.length + 1
     this.#route = new QuestionRoute({ ...options, index: id, home: thread })
   }
 
@@ -86,7 +98,48 @@ export class IndexClient {
    * answer is of the type that the kind gives to the question.
    */
   ask<Answer>(asked: AskedQuestion, limits: SearchLimits): Promise<Answer> {
-    return this.#within(limits, (stop) => this.#route.ask<Answer>(asked, stop))
+    return withinLimits(limits, this.#clock, (stop) => this.#route.ask<Answer>(asked, stop))
+  }
+
+  /** Indexes with the same worker may be asked together. */
+  get worker(): object {
+    return this.#thread
+  }
+
+  /** Whether a question to this index and so many others of its worker is better asked of all together. */
+  mayJoin({ question }: Pick<AskedQuestion, 'question'>, count: number): boolean {
+    // A few large indexes are searched sooner when idle workers read parts of them.
+    return count > this.#workerCount && this.#kind.joined.has(question)
+  }
+
+  /**
+   * As `ask`, of several indexes of one kind and worker. It rejects only with what ends the question, or the worker;
+   * the failure of one index is part of the answer.
+   */
+  static async askTogether<Answer>(
+    clients: readonly IndexClient[],
+    asked: AskedQuestion,
+    limits: SearchLimits,
+  ): Promise<TogetherAnswer<Answer>> {
+    const first = must(clients[0], 'an index to ask')
+    const { answer, refused } = await withinLimits(limits, first.#clock, (stop) =>
+      first.#askTogether<Answer>(clients, asked, stop),
+    )
+    const refusals = new Map(refused.map(({ index, error }) => [index, receivedError(error)]))
+    return { answer, refusalOf: (client) => refusals.get(client.#id) }
+  }
+
+  #askTogether<Answer>(
+    clients: readonly IndexClient[],
+    asked: AskedQuestion,
+    stop: StopFlag,
+  ): Promise<JoinedAnswer<Answer>> {
+    const indexes = clients.map((client) => client.#id)
+    const request = { kind: this.#kindName, indexes, asked, stop }
+    const { question, request: body } = asked
+    const identity = (): Identity => this.#kind.identityOf(question, body)
+    const sent = { index: this.#id, kind: 'together', request, identity } as const
+    return this.#thread.call<'together', JoinedAnswer<Answer>>(sent)
   }
 
   /** Links the files of the last checkpoint into an empty directory on the same disk. */
@@ -108,32 +161,6 @@ export class IndexClient {
     this.#route.forget()
     this.#thread.forget(this.#id)
     await this.#call('destroy', request)
-  }
-
-  async #within<Answer>(
-    { signal, deadlineMs }: SearchLimits,
-    ask: (stop: StopFlag) => Promise<Answer>,
-  ): Promise<Answer> {
-    const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-    const { promise: stopped, reject } = Promise.withResolvers<never>()
-    const end = (reason: number): void => {
-      Atomics.store(stop, 0, reason)
-      reject(stoppedError(reason))
-    }
-    const onAbort = (): void => end(STOP_REASONS.cancelled)
-    const leftMs = deadlineMs - this.#clock.monotonicMs()
-    if (signal.aborted) throw stoppedError(STOP_REASONS.cancelled)
-    if (leftMs <= 0) throw stoppedError(STOP_REASONS.deadline)
-    signal.addEventListener('abort', onAbort, { once: true })
-    const stopTimer = this.#clock.after(Math.min(leftMs, DEADLINE_MAX_MS), () =>
-      end(STOP_REASONS.deadline),
-    )
-    try {
-      return await Promise.race([ask(stop), stopped])
-    } finally {
-      stopTimer()
-      signal.removeEventListener('abort', onAbort)
-    }
   }
 
   #call<Kind extends IndexWorkerCallKind>(

@@ -165,6 +165,22 @@ export interface SealedReader {
   close(): void
 }
 
+/**
+ * Joins what several indexes of one kind answer to one question.
+ *
+ * Contract, checked with the engines:
+ * - The joined answers of some indexes, and the answers of others, give the caller what all of their answers give it.
+ * - It holds no more than the largest of the answers and a bounded number of others, as far as the kind can.
+ */
+export interface AnswerJoin {
+  /** For the next index. It may leave out what cannot be in the joined answer. */
+  readonly request: unknown
+  /** An index has answered `request`. */
+  add(answer: unknown): Sliced<void>
+  /** The joined answer of those that were added: at least one. */
+  answer(): Sliced<unknown>
+}
+
 /** Called by an engine whose `maintain` answered false, when there is more to do: another thread, or the disk, is done. */
 export type OnWork = () => void
 
@@ -179,6 +195,8 @@ export interface EngineFamily {
   open(opening: IndexOpening, onWork?: OnWork): Paced<EngineOpening>
   /** Present for a kind whose engines divide answers. */
   openReader?(): SealedReader
+  /** Present for a kind of which several indexes are asked together (`IndexKind.joined`). */
+  join?(asked: AskedQuestion): AnswerJoin
   /** By name, what its caches hold. */
   caches(): CacheReport
 }

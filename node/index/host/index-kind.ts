@@ -12,6 +12,8 @@ export interface IndexKind {
    * Undefined for a question that is never refused.
    */
   identityOf(question: Question, request: unknown): readonly unknown[] | undefined
+  /** The questions that one message asks of several indexes (`EngineFamily.join`). */
+  readonly joined: ReadonlySet<Question>
   /** Present for a kind whose engines divide answers (`IndexEngine.divide`). */
   readonly division?: IndexDivision
 }

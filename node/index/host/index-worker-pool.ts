@@ -34,6 +34,14 @@ export interface IndexWorkerPoolOptions {
   readonly hangMs?: number
 }
 
+/** What an index is called in the log, and which indexes are asked together with it, as those of a table's shards. */
+export interface NewIndex {
+  readonly name: string
+  readonly kind: string
+  /** Indexes with the same word are in all threads alike. Default: it is the only one. */
+  readonly spread?: string
+}
+
 /**
  * The threads of a node's indexes. Each index is written in one of them for its whole life, and read in the others
  * while that one is busy.
@@ -44,6 +52,7 @@ export class IndexWorkerPool implements AsyncDisposable {
   readonly #threads: readonly IndexWorkerThread[]
   /** By number. */
   readonly #names: string[] = []
+  readonly #turnBySpread = new Map<string, number>()
 
   constructor({
     clock,
@@ -64,14 +73,16 @@ export class IndexWorkerPool implements AsyncDisposable {
     this.#threads = Array.from({ length: threads }, () => new IndexWorkerThread(options))
   }
 
-  /** A place for an index; nothing is open yet. The name is for the log. UNAVAILABLE: no such kind. */
-  newIndex({ name, kind }: { readonly name: string; readonly kind: string }): IndexClient {
+  /** A place for an index; nothing is open yet. UNAVAILABLE: no such kind. */
+  newIndex({ name, kind, spread = name }: NewIndex): IndexClient {
     const facts = this.#kinds[kind]
     if (facts === undefined) {
       throw new ServiceError('UNAVAILABLE', `this version knows no indexes of kind "${kind}"`)
     }
     const id = this.#names.push(name) - 1
-    const thread = must(this.#threads[id % this.#threads.length], 'a thread')
+    const turn = this.#turnBySpread.get(spread) ?? id
+    this.#turnBySpread.set(spread, turn + 1)
+    const thread = must(this.#threads[turn % this.#threads.length], 'a thread')
     const others = this.#threads.filter((other) => other !== thread)
     const clock = this.#clock
     return new IndexClient({ id, thread, others, clock, kind: facts, kindName: kind })

@@ -59,6 +59,13 @@ export type DividedCallAnswer =
       readonly hold: number
     })
 
+/** The joined answer of several indexes, which has the type that their kind gives it, and the indexes that refused. */
+export interface JoinedAnswer<Answer = unknown> {
+  /** Undefined if all refused. */
+  readonly answer: Answer | undefined
+  readonly refused: readonly { readonly index: number; readonly error: SentError }[]
+}
+
 /** By kind of call, what is sent and what is answered. */
 export interface IndexWorkerCalls extends QuestionCalls {
   /** Asks the index's own worker for its part; the hold is to be released. */
@@ -78,6 +85,16 @@ export interface IndexWorkerCalls extends QuestionCalls {
       readonly stop: StopFlag
     },
     unknown
+  >
+  /** Asks several indexes of one kind, which the call names besides the first of them, and joins what they answer. */
+  readonly together: Call<
+    {
+      readonly kind: string
+      readonly indexes: readonly number[]
+      readonly asked: AskedQuestion
+      readonly stop: StopFlag
+    },
+    JoinedAnswer
   >
   readonly open: Call<IndexOpening, OpenedIndex>
   /** Removes the files of the index, damaged or not, and opens an empty index. */

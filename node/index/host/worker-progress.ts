@@ -13,6 +13,7 @@ const WORKER_OPERATIONS = [
   ...QUESTIONS,
   'divide',
   'answerSealed',
+  'together',
   'snapshot',
   'stats',
   'learn',

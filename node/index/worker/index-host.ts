@@ -1,8 +1,7 @@
 // The indexes of one worker. An index that failed while it was changed answers everything with that
 // failure until it is opened anew or reset: what it has in memory can no longer be trusted.
 
-import { unreachable } from '../../../lib/assert.ts'
-import { diskErrorCode } from '../../../lib/disk-error.ts'
+import { assert, unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Paced, Sliced } from '../../../lib/sliced.ts'
 import { sentError, type SentError } from '../../../lib/worker-calls.ts'
@@ -19,19 +18,23 @@ import {
 import type {
   DividedCallAnswer,
   IndexWorkerCallKind,
+  JoinedAnswer,
   OpenedIndex,
   RequestOf,
   ToIndex,
   ToldWorker,
 } from '../host/protocol.ts'
+import { answerTogether } from './answer-together.ts'
 import { DivisionHolds, SealedReaders } from './sealed-readers.ts'
 import { unlessStopped } from '../host/stop-flag.ts'
+import { serviceErrorOf } from './service-error-of.ts'
 import type { CacheReport } from '../host/worker-report.ts'
 
 const NAMES: ReadonlySet<string> = new Set(QUESTIONS)
 const SIDE_CALLS: ReadonlySet<IndexWorkerCallKind> = new Set([
   'divide',
   'answerSealed',
+  'together',
   'stats',
   'learn',
   'snapshot',
@@ -51,11 +54,17 @@ function isAsked(message: Exclude<ToIndex, ToAnswerPart>): message is ToAnswer {
   return NAMES.has(message.kind)
 }
 
-/** A question that two workers answer together. */
-type ToAnswerPart = Extract<ToIndex, { readonly kind: 'divide' | 'answerSealed' }>
+/** A question that two workers answer, or of which several indexes answer parts. */
+type ToAnswerPart = Extract<ToIndex, { readonly kind: 'divide' | 'answerSealed' | 'together' }>
+
+const ABOUT_PARTS: ReadonlySet<IndexWorkerCallKind> = new Set([
+  'divide',
+  'answerSealed',
+  'together',
+])
 
 function isAboutPart(message: ToIndex): message is ToAnswerPart {
-  return message.kind === 'divide' || message.kind === 'answerSealed'
+  return ABOUT_PARTS.has(message.kind)
 }
 
 /** What a host works with, and who hears of an index that broke without being asked. */
@@ -106,8 +115,9 @@ export class IndexHost {
       return yield* isAboutPart(message) ? this.#answerPart(message) : this.#handle(message)
     } catch (error) {
       const failure = serviceErrorOf(error)
-      // A reader's index lives elsewhere: its home will meet the damage.
-      const isDamaged = failure.code === 'CORRUPTION' && kind !== 'answerSealed'
+      // A reader's index lives elsewhere, and its home will meet the damage; of several indexes it is known which one.
+      const isOwn = kind !== 'answerSealed' && kind !== 'together'
+      const isDamaged = failure.code === 'CORRUPTION' && isOwn
       if (changes || isDamaged) this.#break(id, failure)
       throw failure
     } finally {
@@ -180,7 +190,31 @@ export class IndexHost {
   }
 
   #answerPart({ index: id, kind, request }: ToAnswerPart): Sliced<unknown> {
-    return kind === 'divide' ? this.#divide(id, request) : this.#readers.answer(id, request)
+    switch (kind) {
+      case 'divide':
+        return this.#divide(id, request)
+      case 'answerSealed':
+        return this.#readers.answer(id, request)
+      case 'together':
+        return this.#answerTogether(request)
+      default:
+        return unreachable(kind)
+    }
+  }
+
+  #answerTogether(request: RequestOf<'together'>): Sliced<JoinedAnswer> {
+    const { kind, asked } = request
+    const join = this.#familyOf(kind).join?.(asked)
+    assert(join !== undefined, 'the kind of index joins answers')
+    const { progress } = this.#with
+    return answerTogether(request, {
+      join,
+      engineOf: (index) => {
+        progress?.onIndex(index)
+        return this.#hosted(index).engine
+      },
+      onDamaged: (index, error) => this.#break(index, error),
+    })
   }
 
   *#divide(id: number, { asked, known, stop }: RequestOf<'divide'>): Sliced<DividedCallAnswer> {
@@ -302,11 +336,4 @@ export class IndexHost {
     if (hosted !== undefined) return hosted
     throw this.#broken.get(id) ?? new ServiceError('UNAVAILABLE', 'the index is not open')
   }
-}
-
-function serviceErrorOf(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error
-  if (!(error instanceof Error)) return new ServiceError('INTERNAL', String(error))
-  const code = diskErrorCode(error) ?? 'INTERNAL'
-  return new ServiceError(code, error.message, { cause: error })
 }

@@ -24,7 +24,12 @@ import { IndexWorkerLoop } from './worker-loop.ts'
 import { WorkerProgress, type WorkerOperation, type WorkerWork } from '../host/worker-progress.ts'
 import type { WorkerReport } from '../host/worker-report.ts'
 
-const ANSWERS: ReadonlySet<WorkerOperation> = new Set([...QUESTIONS, 'divide', 'answerSealed'])
+const ANSWERS: ReadonlySet<WorkerOperation> = new Set([
+  ...QUESTIONS,
+  'divide',
+  'answerSealed',
+  'together',
+])
 
 /** Serves the thread that this one was started by, until it is ended. Throws outside of a worker. */
 export function serveIndexes(families: EngineFamilies): void {

@@ -235,6 +235,11 @@ export class IndexFollower {
     return this.#fields.tell()
   }
 
+  /** Whether `learnFields` has nothing to wait for. */
+  get knowsFields(): boolean {
+    return this.#fields.isTold
+  }
+
   /** Keeps the index answering until another version has taken over, but without any rebuild. */
   retire(): void {
     this.#source = { kind: 'stored' }

@@ -1,4 +1,4 @@
-import type { SearchLimits } from '../../index/host/index-client.ts'
+import type { SearchLimits } from '../../index/host/search-limits.ts'
 
 /**
  * How far an index is: the version of the table's mapping, and the log entry up to which it shows everything
@@ -14,10 +14,13 @@ export interface ToldPosition extends IndexPosition {
   readonly behind: number
 }
 
-/** The limits of a search, and who hears how many committed documents its answer may lack; not called for none. */
-export interface ShardSearchLimits extends SearchLimits {
+/** Who hears how many committed documents an answer may lack; not called for none. */
+export interface BehindHearer {
   readonly onBehind?: ((documents: number) => void) | undefined
 }
+
+/** The limits of a search of a shard. */
+export interface ShardSearchLimits extends SearchLimits, BehindHearer {}
 
 /** The limits of a question for a position, and the log entry that the index should have read by then. */
 export interface PositionLimits extends SearchLimits {

@@ -13,10 +13,11 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { NOTHING_DROPPED } from '../../index/host/drop-report.ts'
-import type { SearchLimits } from '../../index/host/index-client.ts'
+import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { SchemaSource } from '../../index/host/index-engine.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
+import type { SearchLimits } from '../../index/host/search-limits.ts'
 import { feedOf } from '../../index/kinds/index-feeds.ts'
 import type {
   IndexAnswer,
@@ -208,6 +209,15 @@ export class IndexVersions {
     return follower.index.ask<IndexAnswer<Kind, Name>>(asked, limits)
   }
 
+  /** The index, if `search` would ask it without waiting for anything before; it counts as asked. */
+  atOnce(kind: QueryableKind, atLeast: number): IndexClient | undefined {
+    const { follower } = this.#current
+    if (kind !== this.definition.kind || !follower.knowsFields) return undefined
+    if (!this.hasReached(Math.max(atLeast, follower.promised))) return undefined
+    this.#with.events.questions += 1
+    return follower.index
+  }
+
   /** Waits a moment for the log entry `atLeast`. UNAVAILABLE while the index does not serve. */
   async position(limits: PositionLimits): Promise<IndexPosition> {
     if (!this.hasReached(limits.atLeast)) await this.#wait(limits, POSITION_WAIT_MAX_MS)
@@ -339,7 +349,8 @@ export class IndexVersions {
     const { definition, chunked, table, shard, fields, pool, root, clock, log, events } = this.#with
     const { name, kind, memOnly } = definition
     const directory = memOnly ? undefined : path.join(root, indexDirectoryName(definition, version))
-    const index = pool.newIndex({ name: `${table}/${shard.id}/${name}`, kind })
+    const place = { name: `${table}/${shard.id}/${name}`, spread: `${table}/${name}` }
+    const index = pool.newIndex({ ...place, kind })
     const follower = new IndexFollower({
       shard,
       fields,

@@ -29,6 +29,8 @@ export class LearntFields {
   /** The number of the list's fields that the index knows. */
   #told = 0
   #telling: Promise<void> | undefined
+  /** What was told and is not answered. */
+  #isHeard = true
 
   constructor(options: LearntFieldsOptions) {
     this.#with = options
@@ -44,19 +46,31 @@ export class LearntFields {
     const { known } = this.#with.fields
     this.#told = known.length
     this.#telling = undefined
+    this.#isHeard = true
     return known
+  }
+
+  /** Whether the index knows all fields of the list, so that `tell` would wait for nothing. */
+  get isTold(): boolean {
+    return this.#isHeard && this.#with.fields.known.length <= this.#told
   }
 
   /** Resolves when the index knows all fields of the list. */
   async tell(): Promise<void> {
-    const { fields, index } = this.#with
-    const { known } = fields
+    const { known } = this.#with.fields
     const from = this.#told
     if (known.length > from) {
       this.#told = known.length
-      this.#telling = index.learn(known.slice(from))
+      this.#telling = this.#learn(known.slice(from))
     }
     await this.#telling
+  }
+
+  async #learn(fields: readonly TableField[]): Promise<void> {
+    const upTo = this.#told
+    this.#isHeard = false
+    await this.#with.index.learn(fields)
+    if (this.#told === upTo) this.#isHeard = true
   }
 
   /**

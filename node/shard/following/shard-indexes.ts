@@ -123,6 +123,11 @@ export class ShardIndexes {
     return this.#indexes.values()
   }
 
+  /** The index of this name, if it is known already. */
+  known(name: string): IndexVersions | undefined {
+    return this.#indexes.get(name)
+  }
+
   /** The index of this name. Throws NOT_FOUND if the shard has none. */
   async get(name: string): Promise<IndexVersions> {
     const known = this.#indexes.get(name)

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import { runInTurn, type Sliced } from '../../../lib/sliced.ts'
-import type { SearchLimits } from '../../index/host/index-client.ts'
+import type { SearchLimits } from '../../index/host/search-limits.ts'
 import type {
   IndexAnswer,
   IndexRequest,

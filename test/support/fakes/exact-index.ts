@@ -44,6 +44,7 @@ declare module '../../../node/index/kinds/index-questions.ts' {
 export const EXACT_KIND: IndexKind = {
   type: 'exact',
   cacheNames: [],
+  joined: new Set(),
   identityOf: (_, request) => [request],
 }
 

@@ -2,6 +2,7 @@ import type { EngineFamily, FamilyParts, OnWork } from '../../host/index-engine.
 import type { CacheCounts } from '../../host/worker-report.ts'
 import { TextMemory } from '../engine/text-memory.ts'
 import { SelectionCache } from '../search/run-text-select.ts'
+import { joinText } from '../search/text-join.ts'
 import { TextEngine } from './text-engine.ts'
 import { TextReader } from './text-reader.ts'
 
@@ -38,6 +39,7 @@ export function openTextFamily(
       }
     },
     openReader: () => new TextReader({ memory, disk }),
+    join: joinText,
     caches() {
       const { pages, terms } = memory
       return {

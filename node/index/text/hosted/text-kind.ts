@@ -6,6 +6,7 @@ import type { TextAsked } from '../search/text-search.ts'
 export const TEXT_KIND: IndexKind = {
   type: 'full_text',
   cacheNames: ['pages', 'terms'],
+  joined: new Set(['search', 'statistics']),
   division: { questions: new Set(['search']), join: joinAnswers },
   /** By the request alone: without the page asked for, the time, and what other shards count. */
   identityOf(_: TextAsked['question'], request: TextAsked['request']) {

@@ -22,6 +22,8 @@ export interface SearchRequest extends MatchRequest {
   readonly after?: SearchBoundary
   /** With `sort`: from the last hit towards the first, so that `after` means in front of it. */
   readonly isBackwards?: boolean
+  /** Hits that come behind it, in the direction of the search, need not be among the hits. They are counted. */
+  readonly bound?: SearchBoundary
   /** The statistics of the whole table. Default: this index's own. */
   readonly statistics?: TermStatistics
   /**
@@ -90,13 +92,14 @@ function* searchByScore(
   segments: readonly LiveSegment[],
   request: SearchRequest,
 ): Sliced<Unexplained> {
-  const { limit, after, countTotal } = request
-  const boundary = after === undefined ? undefined : { score: after.score, key: keyText(after.key) }
+  const { limit, after, countTotal, bound } = request
+  const boundary = after && { score: after.score, key: keyText(after.key) }
+  const last = bound && { score: bound.score, key: keyText(bound.key) }
   let best: ScoredHit[] = []
   let total = 0
   for (const live of segments) {
     const floor = best.length === limit ? (best.at(-1)?.score ?? 0) : 0
-    const hits = new TopHits(live.segment, { limit, floor, after: boundary })
+    const hits = new TopHits(live.segment, { limit, floor, after: boundary, bound: last })
     total += yield* run.top(live, hits, countTotal)
     if (hits.length === 0) continue
     for (let i = 0; i < hits.length; i += 1) {
@@ -140,10 +143,10 @@ function* searchSorted(
   segments: readonly LiveSegment[],
   request: SearchRequest & { readonly sort: readonly SortField[] },
 ): Sliced<Unexplained> {
-  const { limit, sort, after, isBackwards = false } = request
+  const { limit, sort, after, bound, isBackwards = false } = request
   const direction = isBackwards ? -1 : 1
-  const boundary =
-    after === undefined ? undefined : { sortValues: after.sortValues, key: keyText(after.key) }
+  const boundary = after && { sortValues: after.sortValues, key: keyText(after.key) }
+  const last = bound && { sortValues: bound.sortValues, key: keyText(bound.key) }
   let best: SortedHit[] = []
   let total = 0
   for (const live of segments) {
@@ -152,7 +155,8 @@ function* searchSorted(
       yield* prepareTerms(live.segment, field.field)
       yield* prepareTerms(live.segment, field.field + EXACT_SUFFIX)
     }
-    const hits = new SortedHits(live.segment, { limit, sort, after: boundary, isBackwards })
+    const options = { limit, sort, after: boundary, bound: last, isBackwards }
+    const hits = new SortedHits(live.segment, options)
     yield* run.walk(live, (doc, scorer) => {
       total += 1
       hits.offer(doc, scorer)

@@ -54,6 +54,12 @@ interface Candidate {
   readonly ranks: readonly number[]
 }
 
+/** The place of a hit of another segment, as this one ranks it. */
+interface RankedBoundary {
+  readonly ranks: readonly number[]
+  readonly key: string
+}
+
 /**
  * The first hits of one segment in a sorted order. The caller offers each matching document once,
  * in ascending order, and takes at most `limit` hits at the end.
@@ -66,7 +72,8 @@ export class SortedHits {
   /** By field: decides between equal doubles. Undefined for all fields but few. */
   readonly #ties: readonly (ExactTies | undefined)[]
   readonly #limit: number
-  readonly #after: { readonly ranks: readonly number[]; readonly key: string } | undefined
+  readonly #after: RankedBoundary | undefined
+  readonly #bound: RankedBoundary | undefined
   /** 1, or -1 from the last hit towards the first. */
   readonly #direction: 1 | -1
   readonly #sortsByScore: boolean
@@ -79,6 +86,8 @@ export class SortedHits {
       readonly limit: number
       readonly sort: readonly SortField[]
       readonly after: SortBoundary | undefined
+      /** A hit that the caller has: one behind it is of no use. */
+      readonly bound?: SortBoundary | undefined
       readonly isBackwards: boolean
     },
   ) {
@@ -99,29 +108,28 @@ export class SortedHits {
       const boundary = options.after?.sortValues[i]
       return ExactTies.of(segment, one.field, { isDescending: one.descending, boundary })
     })
-    this.#after =
-      options.after === undefined
-        ? undefined
-        : {
-            ranks: options.sort.map((field, i) =>
-              this.#rankOfValue(field, this.#columns[i], options.after?.sortValues[i]),
-            ),
-            key: options.after.key,
-          }
+    this.#after = options.after && this.#ranked(options.after)
+    this.#bound = options.bound && this.#ranked(options.bound)
+  }
+
+  #ranked({ sortValues, key }: SortBoundary): RankedBoundary {
+    const ranks = this.#sort.map((field, i) =>
+      this.#rankOfValue(field, this.#columns[i], sortValues[i]),
+    )
+    return { ranks, key }
   }
 
   /** Offers a match. Its score is computed only if the order or a kept hit needs it. */
   offer(doc: number, scorer: { score(): number }): void {
     if (this.#limit === 0) return
-    if (this.#worst !== undefined && !this.#sortsByScore) {
-      if (this.#isBehind(this.#worst, doc, 0)) return
-    }
+    const last = this.#worst ?? this.#bound
+    if (!this.#sortsByScore && this.#isBehind(last, doc, 0)) return
     const score = Math.fround(scorer.score())
-    if (this.#worst !== undefined && this.#isBehind(this.#worst, doc, score)) return
+    if (this.#isBehind(last, doc, score)) return
     const ranks = this.#sort.map((_, i) => this.#rankOf(i, doc, score))
     const candidate = { doc, score, ranks }
     if (this.#worst !== undefined && this.#compare(candidate, this.#worst) >= 0) return
-    if (!this.#isPastBoundary(candidate)) return
+    if (!this.#isPastBoundary(candidate) || this.#isBehindBound(candidate)) return
     this.#kept.push(candidate)
     if (this.#kept.length >= this.#limit * 2 + 64) this.#trim()
   }
@@ -130,9 +138,9 @@ export class SortedHits {
    * Whether a document comes behind the worst hit. The first field decides this for nearly all
    * documents.
    */
-  #isBehind(worst: Candidate, doc: number, score: number): boolean {
+  #isBehind(worst: RankedBoundary | Candidate | undefined, doc: number, score: number): boolean {
     const [field] = this.#sort
-    if (field === undefined || field.by === 'key') return false
+    if (worst === undefined || field === undefined || field.by === 'key') return false
     const rank = this.#rankOf(0, doc, score)
     return compareRanks(rank, worst.ranks[0] ?? 0) * this.#direction > 0
   }
@@ -185,6 +193,20 @@ export class SortedHits {
       if (order !== 0) return order * this.#direction > 0
     }
     return compareTexts(this.#segment.key(doc), this.#after.key) * this.#direction > 0
+  }
+
+  /** False where exact digits would have to decide. */
+  #isBehindBound({ doc, ranks }: Candidate): boolean {
+    if (this.#bound === undefined) return false
+    for (const [i, field] of this.#sort.entries()) {
+      const order =
+        field.by === 'key'
+          ? compareTexts(this.#segment.key(doc), this.#bound.key) * (field.descending ? -1 : 1)
+          : compareRanks(ranks[i] ?? 0, this.#bound.ranks[i] ?? 0)
+      if (order !== 0) return order * this.#direction > 0
+      if (this.#ties[i] !== undefined) return false
+    }
+    return compareTexts(this.#segment.key(doc), this.#bound.key) * this.#direction > 0
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Segment } from '../segment/segment.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 
-/** The last hit before a page, in the order of `search` without `sort`. */
+/** A place in the order of `search` without `sort`. */
 export interface ScoreBoundary {
   readonly score: number
   /** The key as segments hold it: one code unit a byte. */
@@ -18,25 +18,36 @@ export class TopHits {
   readonly #limit: number
   readonly #segment: Segment
   readonly #after: ScoreBoundary | undefined
+  readonly #bound: ScoreBoundary | undefined
   readonly scores: number[] = []
   readonly docs: number[] = []
   length = 0
 
-  /** `floor`: scores below it are too low to become hits; scores equal to it are not. */
+  /**
+   * `floor`: scores below it are too low to become hits; scores equal to it are not. Hits are behind `after`, and in
+   * front of `bound`.
+   */
   constructor(
     segment: Segment,
-    options: { limit: number; floor: number; after: ScoreBoundary | undefined },
+    options: {
+      readonly limit: number
+      readonly floor: number
+      readonly after: ScoreBoundary | undefined
+      readonly bound?: ScoreBoundary | undefined
+    },
   ) {
     this.#segment = segment
     this.#limit = options.limit
     this.#after = options.after
-    this.bar = options.limit === 0 ? Infinity : justBelow(options.floor)
+    this.#bound = options.bound
+    this.bar = options.limit === 0 ? Infinity : this.#firstBar(options.floor)
   }
 
   /** Documents may come in any order. */
   offer(doc: number, exactScore: number): void {
     const score = Math.fround(exactScore)
     if (score <= this.bar || !this.#isPastBoundary(doc, score)) return
+    if (this.#isBehindBound(doc, score)) return
     if (this.length < this.#limit) {
       this.length += 1
       this.#siftUp(this.length - 1, doc, score)
@@ -52,9 +63,23 @@ export class TopHits {
     this.bar = Math.max(this.bar, this.#segment.isKeyOrdered ? worst : justBelow(worst))
   }
 
+  /** Where all keys come behind that of the bound, as in the next shard, every tie with it is lost. */
+  #firstBar(floor: number): number {
+    const bound = this.#bound
+    if (bound === undefined || bound.score < floor) return justBelow(floor)
+    const { isKeyOrdered, docCount } = this.#segment
+    const losesTies = isKeyOrdered && docCount > 0 && this.#segment.key(0) > bound.key
+    return losesTies ? bound.score : justBelow(bound.score)
+  }
+
   #isPastBoundary(doc: number, score: number): boolean {
     if (this.#after === undefined || score < this.#after.score) return true
     return score === this.#after.score && this.#segment.key(doc) > this.#after.key
+  }
+
+  #isBehindBound(doc: number, score: number): boolean {
+    if (this.#bound === undefined || score > this.#bound.score) return false
+    return score < this.#bound.score || this.#segment.key(doc) > this.#bound.key
   }
 
   #isWorse(doc: number, score: number, than: { doc: number; score: number }): boolean {

@@ -11,21 +11,29 @@ import type { TextHit, TextSearchAnswer, TextSearchRequest } from './text-search
 
 const BEST_FIRST = [{ field: '_score', isDescending: true }] as const
 
+/** The hits of one answer to the request that is joined of others'. */
+export function mergePages(
+  { order, window }: Pick<TextSearchRequest, 'order' | 'window'>,
+  lists: readonly (readonly TextHit[])[],
+): Sliced<readonly TextHit[]> {
+  const asked = order.length === 0 ? BEST_FIRST : order
+  const compare = (a: TextHit, b: TextHit): number => compareHits(asked, a, b)
+  const merge = window.kind === 'before' ? mergeLastHits : mergeHits
+  return merge(lists, window.limit, compare)
+}
+
 /**
  * Joins the answers to one request of parts that have no document in common. Sums of fractions may differ
  * in their last bits from those that one thread adds up.
  */
 export function* joinAnswers(
-  { order, window }: TextSearchRequest,
+  request: TextSearchRequest,
   parts: readonly PackedAnswer[],
 ): Sliced<PackedAnswer> {
   const answers: TextSearchAnswer[] = []
   for (const part of parts) answers.push(yield* unpackAnswer(part))
-  const asked = order.length === 0 ? BEST_FIRST : order
-  const compare = (a: TextHit, b: TextHit): number => compareHits(asked, a, b)
   const lists = answers.map((answer) => answer.hits)
-  const merge = window.kind === 'before' ? mergeLastHits : mergeHits
-  const hits = yield* merge(lists, window.limit, compare)
+  const hits = yield* mergePages(request, lists)
   const statistics = answers.find((answer) => answer.statistics !== undefined)?.statistics
   return {
     hits,

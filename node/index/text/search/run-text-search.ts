@@ -127,13 +127,14 @@ class TextSearchRun {
   }
 
   *#search(match: MatchRequest): Sliced<Found> {
-    const { order, window, statistics } = this.#request
+    const { order, window, statistics, bound } = this.#request
     const sort = this.#sortOf(order)
     const base = {
       ...match,
       countTotal: true,
       ...(sort === undefined ? {} : { sort }),
       ...(statistics === undefined ? {} : { statistics }),
+      ...(bound === undefined ? {} : { bound }),
     }
     if (window.kind === 'first') {
       return yield* this.#index.search({ ...base, limit: window.limit })

@@ -67,6 +67,8 @@ export interface TextSearchRequest {
   readonly statistics: TextStatistics | undefined
   /** The time of the query. Documents that have expired by then do not match. */
   readonly nowMs: number
+  /** A hit of another shard. What comes behind it is counted and need not be told. */
+  readonly bound?: TextHit | undefined
 }
 
 /** One hit of a shard. */

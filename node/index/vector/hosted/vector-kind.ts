@@ -4,6 +4,7 @@ import type { IndexKind } from '../../host/index-kind.ts'
 export const VECTOR_KIND: IndexKind = {
   type: 'embeddings',
   cacheNames: ['vectors', 'postings'],
+  joined: new Set(),
   /** By the vector and the number of hits: without the filter and the time. */
   identityOf(_, request) {
     if (typeof request !== 'object' || request === null) return undefined

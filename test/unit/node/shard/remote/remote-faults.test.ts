@@ -46,7 +46,7 @@ const conditions = {
 }
 const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
 
-const ROWS: Readonly<Record<Exclude<ShardMethod, 'hurry'>, Row>> = {
+const ROWS: Readonly<Record<Exclude<ShardMethod, 'hurry' | 'indexAtOnce'>, Row>> = {
   read: { isRepeatable: true, call: async ({ remote }, signal) => remote.read(key, { signal }) },
   artifacts: {
     isRepeatable: true,

@@ -23,7 +23,7 @@
 
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
-import { mergeStatistics } from '../../../../../../node/coordinator/query/merge-statistics.ts'
+import { mergeStatistics } from '../../../../../../node/index/text/search/merge-statistics.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
 

@@ -2,7 +2,7 @@
 // against the formula by test/integration/text-differential.test.ts.
 
 import { expect } from 'chai'
-import { mergeStatistics } from '../../../../../../node/coordinator/query/merge-statistics.ts'
+import { mergeStatistics } from '../../../../../../node/index/text/search/merge-statistics.ts'
 import type { JsonObject, JsonValue } from '../../../../../../node/document/exact-json.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
 import { EVERYTHING, MemoryTextIndex } from '../../../../../support/worlds/memory-text-index.ts'

@@ -1,5 +1,5 @@
-import { mergeExpansions } from '../../index/text/matching/ranked-expansions.ts'
-import type { TextStatistics } from '../../index/text/search/text-search.ts'
+import { mergeExpansions } from '../matching/ranked-expansions.ts'
+import type { TextStatistics } from './text-search.ts'
 
 interface FieldCounts {
   readonly docCount: number
