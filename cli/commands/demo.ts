@@ -20,9 +20,9 @@ import { openStoreInference } from './swarm-inference.ts'
 import { startSwarm } from './swarm.ts'
 
 const NODE_MODULES = path.resolve(import.meta.dirname, '../../node_modules')
-const API_PORT = 8080
+/** Other ports than those of `quarry swarm`: README starts one next, and the demo may stay. */
+export const DEMO_PORTS = { api: 8090, health: 4220 } as const
 const LOG_LEVEL = 'warn'
-const HEALTH_PORT = 4200
 /** A directory of its own, because the default directory of `quarry swarm` holds the user's data. */
 const DEMO_DATA_DIR = 'demo-data'
 /** Small, so that the progress of a few documents is visible. */
@@ -46,8 +46,8 @@ export function addDemoCommand(program: Command, context: CliContext): void {
 async function runDemo(options: DemoOptions, context: CliContext): Promise<void> {
   const screen = context.terminal.out
   const stop = context.stopSignal()
-  const apiPort = await portOrAny(API_PORT)
-  const healthPort = await portOrAny(HEALTH_PORT)
+  const apiPort = await portOrAny(DEMO_PORTS.api)
+  const healthPort = await portOrAny(DEMO_PORTS.health)
   await writeLine(
     screen,
     paint(screen, 'dim', `starting a store in ${path.resolve(options.dataDir)}`),
@@ -129,6 +129,7 @@ async function showWhere(api: string, health: string, context: CliContext): Prom
     ['docs', `${api}/api/v1/docs`],
     ['health', `${health}/readyz`],
     ['metrics', `${health}/metrics`],
+    ['commands', `export QUARRY_URL=${api}`],
   ] as const
   await writeLine(screen)
   await writeLine(screen, paint(screen, 'bold', 'The store is running. Press Ctrl-C to end it.'))

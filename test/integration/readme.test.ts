@@ -1,5 +1,8 @@
-// The README from top to bottom, as somebody follows it: all commands of its shell blocks, in their
-// order, in one shell and in a fresh copy of this checkout. Ports are free ones, given by environment.
+// The README from top to bottom, as somebody follows it who types what is there: every command of its shell blocks,
+// unchanged and in order, in a fresh copy of this checkout. Each server has a terminal of its own, and runs until the
+// README ends, or until the README says to press Ctrl-C; the other commands share one.
+//
+// All of it runs in a network namespace, where nobody else listens on the ports that README and programs name.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,85 +11,88 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { commandsIn } from '../support/readme-commands.ts'
-import { freePorts, freePortsInARow } from '../support/servers/free-ports.ts'
+import { commandsIn, type TypedCommand } from '../support/readme-commands.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const COMMANDS = commandsIn(readFileSync(path.join(ROOT, 'README.md'), 'utf8'))
-/** Commands that need what a test has not got. All others are run. */
-const NOT_RUN: readonly (readonly [RegExp, string])[] = [
-  [/npm test$|npm test /, 'is what runs this'],
-  [/Xenova\//, 'needs a model from the hub'],
-]
+/** Commands that cannot be run here. All others are. */
+const NOT_RUN: readonly (readonly [RegExp, string])[] = [[/npm test$|npm test /, 'it runs this']]
 /** Several times what a busy machine takes. A command that hangs is named by what was printed until then. */
-const SECONDS_MAX = 400
-/** Servers run on beside the commands that follow them. */
-const SERVERS = /quarry (?:swarm|inference|demo|cluster start)\b|npm run demo|npm start/
+const SECONDS_MAX = 600
+/** What runs until somebody ends it, and as what program. */
+const SERVERS: readonly (readonly [RegExp, string])[] = [
+  [/npm run demo/, 'demo'],
+  [/quarry swarm/, 'swarm'],
+  [/quarry inference/, 'inference'],
+  [/quarry cluster start/, 'cluster'],
+]
 
-const PORTS = [
-  'QUARRY_API_PORT',
-  'QUARRY_HEALTH_PORT',
-  'QUARRY_INFERENCE_PORT',
-  'QUARRY_INFERENCE_HEALTH_PORT',
-] as const
+const NEEDS =
+  'this test follows README in a network namespace of its own, with the ports that README names: ' +
+  'it needs Linux, unshare (util-linux), ip (iproute2) and etcd, and root or user namespaces'
+const HUB = path.join(ROOT, 'test/support/processes/hub-of-readme.ts')
 
-const NODES = 3
-/** The first node of a cluster has the store's port, and the next nodes have the next ones. */
-const FREE_PORTS = '--health-port 0 --peer-port 0 --etcd-port 0'
-
-/** A server that is not ready yet answers 503, which clients repeat. */
+/**
+ * `npm ci` is left to install.test.ts: it fetches hundreds of packages, which the namespace cannot reach. curl prints
+ * no progress and fails with a refusal, so that a refusal is seen here.
+ */
 const SHELL = String.raw`
 set -emo pipefail
 npm() { if [ "$1" = ci ]; then echo 'installed already'; else command npm "$@"; fi; }
-curl() { command curl --silent --show-error --fail-with-body --retry 20 --retry-delay 1 "$@"; }
-servers=()
-stop() { for pid in "${'$'}{servers[@]}"; do kill -"$1" -- -"$pid" 2>/dev/null || true; done; }
-trap 'stop KILL' EXIT
-trap 'exit 1' TERM
-# A reader ends the demo before starting the store, which takes its port.
-serve() {
-  if [ "$1" = alone ]; then
-    stop INT
-    for pid in "${'$'}{servers[@]}"; do
-      for _ in {1..100}; do kill -0 -- -"$pid" 2>/dev/null || break; sleep 0.1; done
-    done
-    stop KILL; servers=()
-  fi
-  mkfifo "$2"; (eval "$3") > "$2" 2> "$2.log" & servers+=($!)
-  exec {ready}< "$2"
+curl() { command curl --silent --show-error --fail-with-body "$@"; }
+declare -A terminals
+terminal() { # PROGRAM NUMBER COMMAND: returns when the program says that it is ready
+  mkfifo "server-$2"; (eval "$3") > "server-$2" 2> "server-$2.log" & terminals["$1"]=$!
+  exec {ready}< "server-$2"
   while read -r -u "$ready" line; do
     echo "$line"
     case "$line" in *'Ctrl-C'*|'{"event":"ready"'*) return;; esac
   done
-  cat "$2.log"; return 1
+  cat "server-$2.log"; return 1
 }
+press_ctrl_c() { # PROGRAM
+  kill -INT -- "-${'$'}{terminals["$1"]}"
+  while kill -0 -- "-${'$'}{terminals["$1"]}" 2>/dev/null; do sleep 0.1; done
+}
+mkfifo server-hub; node ${HUB} > server-hub 2> server-hub.log &
+read -r HF_ENDPOINT < server-hub; export HF_ENDPOINT
 `
 
-function script(ports: Readonly<Record<string, string>>): string {
-  const { QUARRY_API_PORT: api, QUARRY_INFERENCE_PORT: inference } = ports
+function script(): string {
+  const started = new Set<string>()
   const steps = COMMANDS.map((command, at) => {
     if (whyNotRun(command) !== undefined) return ''
-    const local = command
-      .replace('cluster start', `cluster start --api-port ${api} ${FREE_PORTS}`)
-      .replaceAll('127.0.0.1:8080', `127.0.0.1:${api}`)
-      .replaceAll(
-        /127\.0\.0\.1:808([123])/g,
-        (_, node) => `127.0.0.1:${Number(api) + Number(node) - 1}`,
-      )
-      .replaceAll('127.0.0.1:11433', `127.0.0.1:${inference}`)
-    const mode = /inference/.test(command) ? 'beside' : 'alone'
-    const step = SERVERS.test(command) ? `serve ${mode} server-${at} ${quoted(local)}` : local
-    return `echo; echo '::begin ${at}'\n${step}\necho; echo '::done ${at}'\n`
+    const program = SERVERS.find(([pattern]) => pattern.test(command.text))?.[1]
+    const isAgain = program !== undefined && started.has(program)
+    if (program !== undefined) started.add(program)
+    const before = isAgain && command.comment.includes('Ctrl-C') ? `press_ctrl_c ${program}\n` : ''
+    const step =
+      program === undefined ? command.text : `terminal ${program} ${at} ${quoted(command.text)}`
+    return `echo; echo '::begin ${at}'\n${before}${step}\necho; echo '::done ${at}'\n`
   })
   return SHELL + steps.join('')
 }
 
-function whyNotRun(command: string): string | undefined {
-  return NOT_RUN.find(([pattern]) => pattern.test(command.replace(/\s+#.*$/, '')))?.[1]
+function whyNotRun({ text: typed }: TypedCommand): string | undefined {
+  return NOT_RUN.find(([pattern]) => pattern.test(typed.replace(/\s+#.*$/, '')))?.[1]
 }
 
 function quoted(command: string): string {
   return `'${command.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** The command line that runs another in namespaces of its own, whose processes all end with it. */
+function alone(command: readonly string[]): readonly [string, ...string[]] {
+  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user']
+  const own = [...asRoot, '--net', '--pid', '--mount-proc', '--fork', '--kill-child']
+  const withLoopback = 'ip link set lo up && exec "$@"'
+  return ['unshare', ...own, '--', 'sh', '-c', withLoopback, 'sh', ...command]
+}
+
+function expectNamespace(): void {
+  const [program, ...args] = alone(['etcd', '--version'])
+  const { status, error, stderr } = spawnSync(program, args)
+  if (status !== 0) throw new Error(`${NEEDS}: ${error?.message ?? stderr.toString()}`)
 }
 
 /** What is tracked or new here, and the packages that are installed. */
@@ -98,8 +104,8 @@ function copyCheckout(): string {
   }
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'))
   git(copy, 'init', '--quiet')
-  // .gitignore names the folder, and this is a link to one.
-  writeFileSync(path.join(copy, '.git/info/exclude'), '/node_modules\n')
+  // .gitignore names the folder, and this is a link to one; the servers' pipes and logs are this test's.
+  writeFileSync(path.join(copy, '.git/info/exclude'), '/node_modules\n/server-*\n')
   git(copy, 'add', '--all')
   return copy
 }
@@ -110,6 +116,12 @@ function git(cwd: string, ...args: readonly string[]): string {
   return stdout.toString()
 }
 
+/** The environment of somebody who has set nothing of ours, and is not inside of npm. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env)
+  return Object.fromEntries(entries.filter(([name]) => !/^(?:QUARRY_|npm_|HF_)/.test(name)))
+}
+
 describe('the README, followed from top to bottom', () => {
   let copy = ''
   let printed = ''
@@ -117,14 +129,12 @@ describe('the README, followed from top to bottom', () => {
 
   before(async function () {
     this.timeout((SECONDS_MAX + 60) * 1000)
+    expectNamespace()
     copy = copyCheckout()
-    const [api = 0] = await freePortsInARow(NODES)
-    const free = [api, ...(await freePorts(PORTS.length - 1))]
-    const ports = Object.fromEntries(PORTS.map((name, at) => [name, String(free[at])]))
-    const env = { ...process.env, ...ports, QUARRY_URL: `http://127.0.0.1:${api}` }
-    const options = { cwd: copy, env, stdio: ['ignore', 'pipe', 'pipe'] as const }
-    const shell = spawn('timeout', [`${SECONDS_MAX}`, 'bash', '-c', script(ports)], {
-      ...options,
+    const [program, ...args] = alone(['timeout', `${SECONDS_MAX}`, 'bash', '-c', script()])
+    const shell = spawn(program, args, {
+      cwd: copy,
+      env: plainEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     child = shell
@@ -137,7 +147,7 @@ describe('the README, followed from top to bottom', () => {
       child.kill()
       await once(child, 'close')
     }
-    rmSync(copy, { recursive: true, force: true })
+    if (copy !== '') rmSync(copy, { recursive: true, force: true })
   })
 
   it('has commands, and each that is not run has a reason', () => {
@@ -150,9 +160,18 @@ describe('the README, followed from top to bottom', () => {
     }
   })
 
+  it('starts every server', () => {
+    for (const [pattern, program] of SERVERS) {
+      expect(
+        COMMANDS.some((command) => pattern.test(command.text)),
+        program,
+      ).to.equal(true)
+    }
+  })
+
   for (const [at, command] of COMMANDS.entries()) {
     if (whyNotRun(command) !== undefined) continue
-    it(`does ${command.split('\n')[0]}`, () => {
+    it(`does ${command.text.split('\n')[0]}`, () => {
       const [, shown = 'was not come to'] = printed.split(`::begin ${at}\n`)
 
       expect(printed.includes(`::done ${at}\n`), shown).to.equal(true)

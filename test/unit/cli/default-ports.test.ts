@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { DEMO_PORTS } from '../../../cli/commands/demo.ts'
 import { CLUSTER_PORTS, NODES_MAX } from '../../../cli/commands/cluster-start.ts'
 import { parseInferenceConfig } from '../../../inference/config.ts'
 import { parseNodeConfig } from '../../../node/config.ts'
@@ -7,6 +8,7 @@ import { parseNodeConfig } from '../../../node/config.ts'
 const PORTS: Readonly<Record<string, readonly number[]>> = {
   swarm: [parseNodeConfig({}, {})].flatMap(({ apiPort, healthPort }) => [apiPort, healthPort]),
   inference: [parseInferenceConfig({}, {})].flatMap(({ port, healthPort }) => [port, healthPort]),
+  demo: Object.values(DEMO_PORTS),
   'cluster start': [
     CLUSTER_PORTS.etcdPort,
     ...[CLUSTER_PORTS.apiPort, CLUSTER_PORTS.healthPort, CLUSTER_PORTS.peerPort].flatMap((first) =>
