@@ -7,6 +7,7 @@ import { Command } from 'commander'
 import type { Help } from 'commander'
 import { EXIT_CODES } from '../lib/process/exit-codes.ts'
 import { readProduct } from '../lib/process/product.ts'
+import { ownCommand } from '../lib/process/own-command.ts'
 import type { CliContext } from './process/context.ts'
 import { paint, writeLine } from './process/terminal.ts'
 import type { Output } from './process/terminal.ts'
@@ -34,16 +35,16 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   version: async () => addVersionCommand,
 }
 
-const GETTING_STARTED = `
+const gettingStarted = (): string => `
 Getting started:
   # see it work, with data that is already here
-  quarry demo
+  ${ownCommand('demo')}
 
   # a service of your own
-  quarry swarm --data-dir ./data
-  quarry table create books
-  echo '{"id":"book/1","title":"Sea charts"}' | quarry load books -
-  quarry lookup books book/1
+  ${ownCommand('swarm --data-dir ./data')}
+  ${ownCommand('table create books')}
+  echo '{"id":"book/1","title":"Sea charts"}' | ${ownCommand('load books -')}
+  ${ownCommand('lookup books book/1')}
 
 Exit codes:
 ${Object.values(EXIT_CODES)
@@ -57,7 +58,7 @@ export async function buildProgram(args: readonly string[], context: CliContext)
     .description('Quarry, a document store: run it, load it, query it.')
     .version(versionLine(), [...VERSION_FLAGS].join(', '), 'print the version')
     .helpCommand('help [command]', 'explain a command')
-    .addHelpText('after', GETTING_STARTED)
+    .addHelpText('after', gettingStarted())
   configureTexts(program, context)
   for (const name of calledCommands(args)) {
     const add = await COMMANDS[name]?.()

@@ -7,7 +7,7 @@ import type { ServiceError } from '../lib/errors.ts'
 import type { CliContext } from './process/context.ts'
 import { CliError } from './process/exit.ts'
 import { buildProgram } from './program.ts'
-import { printable } from './render/text-width.ts'
+import { printable } from '../lib/process/log-words.ts'
 import { isSystemError } from './process/system-error.ts'
 import { paint, writeLine } from './process/terminal.ts'
 

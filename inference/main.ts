@@ -50,6 +50,8 @@ const WORKER_CLOSE_DEADLINE_MS = 5_000
 export interface RunningInference extends AsyncDisposable {
   readonly apiUrl: string
   readonly healthUrl: string
+  /** The directory of the models, as an absolute path. */
+  readonly modelsDir: string
   /** For tests: the workers and what they have loaded. */
   readonly fleet: ModelFleet
   /** Stops the server. Running requests may end within the deadline. `reason` is for the log. */
@@ -132,8 +134,12 @@ async function buildInference(
   life.onClose(() => service.beginStopping())
   log.info('server serves', { api: api.url, health: health.url })
   const close = loggedEnd(log, clock, () => life.close())
-  const urls = { apiUrl: api.url, healthUrl: health.url }
-  return { ...urls, fleet, close, [Symbol.asyncDispose]: () => close() }
+  const places = {
+    apiUrl: api.url,
+    healthUrl: health.url,
+    modelsDir: path.resolve(config.modelsDir),
+  }
+  return { ...places, fleet, close, [Symbol.asyncDispose]: () => close() }
 }
 
 interface BuiltParts {

@@ -2,6 +2,7 @@
 // what the other has stored.
 
 import { ServiceError } from '../lib/errors.ts'
+import { ownCommand } from '../lib/process/own-command.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { TABLE_PREFIX } from './coordinator/tables/table-record.ts'
@@ -13,7 +14,7 @@ export async function refuseDirectoryOfNode(directory: string): Promise<void> {
   throw new ServiceError(
     'INVALID_ARGUMENT',
     `the data directory ${directory} belongs to a node of the cluster "${cluster.name}"; ` +
-      'start it with quarry node, or use another --data-dir',
+      `start it with ${ownCommand('node')}, or use another --data-dir`,
   )
 }
 
@@ -27,6 +28,6 @@ export async function refuseDirectoryOfSwarm(
   throw new ServiceError(
     'INVALID_ARGUMENT',
     `the data directory ${directory} has tables of a store in swarm mode, which a cluster does not see; ` +
-      'start it with quarry swarm, or use an empty directory',
+      `start it with ${ownCommand('swarm')}, or use an empty directory`,
   )
 }

@@ -2,7 +2,12 @@ import { inheritedEnvironment } from '../../lib/bounded-node.ts'
 import type { Env } from '../../lib/env.ts'
 
 /** What says how the program runs, beside what each process for strangers' input gets. */
-const OF_THE_PROGRAM = ['UV_THREADPOOL_SIZE', 'XDG_CACHE_HOME', 'NODE_USE_ENV_PROXY']
+const OF_THE_PROGRAM = [
+  'UV_THREADPOOL_SIZE',
+  'XDG_CACHE_HOME',
+  'NODE_USE_ENV_PROXY',
+  'QUARRY_COMMAND',
+]
 /** The way to models and images on the Internet. */
 const PROXIES = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
 

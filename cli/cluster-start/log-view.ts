@@ -1,9 +1,9 @@
 // The log lines of several processes in one terminal: each with the name of its process, in its colour.
 
+import { logWords } from '../../lib/process/log-words.ts'
 import { writeLine, paint } from '../process/terminal.ts'
 import type { Output, Style } from '../process/terminal.ts'
-import { printable } from '../render/text-width.ts'
-import { memberOf, parseAnswer } from '../service/service-answers.ts'
+import { printable } from '../../lib/process/log-words.ts'
 
 const COLOURS: readonly Style[] = ['cyan', 'magenta', 'blue', 'green']
 const LEVEL_STYLES = new Map<string, Style>([
@@ -11,18 +11,6 @@ const LEVEL_STYLES = new Map<string, Style>([
   ['error', 'red'],
   ['fatal', 'red'],
 ])
-/** Members that a line shows elsewhere, or that are the same in every line of a process. */
-const SHOWN: ReadonlySet<string> = new Set([
-  'level',
-  'time',
-  'ts',
-  'msg',
-  'server',
-  'pid',
-  'hostname',
-  'caller',
-])
-
 /** Writes lines of processes. */
 export class LogView {
   readonly #output: Output
@@ -53,15 +41,11 @@ export class LogView {
   }
 
   #shown(line: string): string {
-    const entry = parseEntry(line)
-    const message = memberOf(entry, 'msg')
-    if (typeof message !== 'string') return printable(line)
-    const level = memberOf(entry, 'level')
-    const style = typeof level === 'string' ? LEVEL_STYLES.get(level) : undefined
-    const said = printable(message)
-    const text =
-      style === undefined ? said : paint(this.#output, style, `${String(level)}: ${said}`)
-    const fields = fieldsOf(entry)
+    const words = logWords(line)
+    if (words === undefined) return printable(line)
+    const { level, message, fields } = words
+    const style = LEVEL_STYLES.get(level)
+    const text = style === undefined ? message : paint(this.#output, style, `${level}: ${message}`)
     const end = fields === '' ? '' : ` ${paint(this.#output, 'dim', fields)}`
     return `${text}${end}`
   }
@@ -69,26 +53,6 @@ export class LogView {
 
 /** Whether a line of etcd's log tells of something that is wrong. */
 export function isWarning(line: string): boolean {
-  const entry = parseEntry(line)
-  const level = memberOf(entry, 'level')
-  return typeof level !== 'string' || LEVEL_STYLES.has(level)
-}
-
-function fieldsOf(entry: unknown): string {
-  if (typeof entry !== 'object' || entry === null) return ''
-  const fields = Object.entries(entry).filter(([name]) => !SHOWN.has(name))
-  return fields.map(([name, value]) => `${name}=${printable(textOf(value))}`).join(' ')
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
-}
-
-function parseEntry(line: string): unknown {
-  if (!line.startsWith('{')) return undefined
-  try {
-    return parseAnswer(line)
-  } catch {
-    return undefined
-  }
+  const level = logWords(line)?.level ?? ''
+  return level === '' || LEVEL_STYLES.has(level)
 }

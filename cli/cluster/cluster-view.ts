@@ -2,7 +2,7 @@
 
 import { formatBytes, formatCount, formatDuration, plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { paint } from '../process/terminal.ts'
 import type { Output, Style } from '../process/terminal.ts'
 import type {

@@ -48,6 +48,6 @@ export async function findNode(client: ApiClient, text: string): Promise<NodeAns
   const [found, other] = nodes.filter(({ id }) => id.startsWith(text))
   if (found !== undefined && other === undefined) return found
   if (other !== undefined) throw usageError(`several nodes begin with ${text}; give more of the id`)
-  const message = `no node ${text} is in the cluster; quarry cluster nodes lists them`
+  const message = `no node ${text} is in the cluster; see them with: ${client.command('cluster nodes')}`
   throw new CliError(EXIT.refused, 'NOT_FOUND', message)
 }

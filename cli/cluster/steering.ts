@@ -43,10 +43,10 @@ export async function steerNode(
       if (last.state !== STATES[wish]) throw overruled(node, last.state)
       return seenOf(last.emptying, total)
     }
-    const afterwards = 'the node is emptied all the same; quarry cluster nodes shows how far it is'
+    const afterwards = `the node is emptied all the same; see how far it is with: ${client.command('cluster nodes')}`
     await waitVisibly({ look, afterwards }, context)
   }
-  const line = asJson ? JSON.stringify({ node, ...outcomeOf(last) }) : describeNode(wish, last)
+  const line = asJson ? JSON.stringify({ node, ...outcomeOf(last) }) : describeNode(asked, last)
   await writeLine(context.terminal.out, line)
 }
 
@@ -55,11 +55,14 @@ function outcomeOf({ state, condition, emptying, isSafeToStop }: NodeAnswer): ob
   return { state, condition, done: emptying?.isDone ?? true, ...left, safe_to_stop: isSafeToStop }
 }
 
-function describeNode(wish: NodeWish, { id, emptying }: NodeAnswer): string {
+function describeNode(
+  { client, wish }: Asked & { readonly wish: NodeWish },
+  { id, emptying }: NodeAnswer,
+): string {
   if (emptying === undefined) return `node ${id} is in use`
   if (!emptying.isDone) {
     const left = `${plural(emptying.replicasLeft, 'replica')} to go`
-    return `node ${id} is being emptied, ${left}; quarry cluster nodes shows how far it is`
+    return `node ${id} is being emptied, ${left}; see how far it is with: ${client.command('cluster nodes')}`
   }
   const after = wish === 'decommission' ? 'it may be stopped for good' : 'it may be stopped'
   return `node ${id} holds nothing; ${after}`
@@ -114,19 +117,19 @@ export async function moveReplica(
   if (waits) {
     const look = async (): Promise<Seen> => {
       last = await lookAtShard(client, last)
-      if (last.move === undefined && !isOver()) throw givenUp(last)
+      if (last.move === undefined && !isOver()) throw givenUp(client, last)
       const figures = last.move === undefined ? ['done'] : [describeMove(last.move, short)]
       const lag = last.replicas.find(({ node }) => node === to)?.lag
       const behind = lag === undefined || lag === 0 ? [] : [`${formatCount(lag)} entries behind`]
       const note = last.waits === '' ? undefined : last.waits
       return { isDone: isOver(), share: undefined, figures: [...figures, ...behind], note }
     }
-    const afterwards = 'the move continues; quarry cluster shards shows how far it is'
+    const afterwards = `the move continues; see how far it is with: ${client.command('cluster shards')}`
     await waitVisibly({ look, afterwards }, context)
   }
   const text = isOver()
     ? `the replica of shard ${shard} is on ${to}, and no longer on ${from}`
-    : `the move of shard ${shard} to ${to} has begun; quarry cluster shards shows how far it is`
+    : `the move of shard ${shard} to ${to} has begun; see how far it is with: ${client.command('cluster shards')}`
   await report(asked, { text, value: { shard, from, to, done: isOver() } }, context)
 }
 
@@ -143,7 +146,7 @@ export async function transferLeader(
       last = await lookAtShard(client, last)
       return { isDone: isDone(), share: undefined, figures: [`waiting for ${to} to lead`] }
     }
-    const afterwards = 'quarry cluster shards shows who leads'
+    const afterwards = `see who leads with: ${client.command('cluster shards')}`
     await waitVisibly({ look, afterwards }, context)
   }
   const text = isDone() ? `${to} leads shard ${shard}` : `${to} is to lead shard ${shard}`
@@ -168,8 +171,8 @@ async function lookAtShard(
   throw new CliError(EXIT.refused, 'NOT_FOUND', `shard ${id} is gone: its table was dropped`)
 }
 
-function givenUp({ id }: ClusterShardAnswer): CliError {
-  const message = `the move of shard ${id} was given up: look at the nodes with quarry cluster status`
+function givenUp(client: ApiClient, { id }: ClusterShardAnswer): CliError {
+  const message = `the move of shard ${id} was given up: look at the nodes with: ${client.command('cluster status')}`
   return new CliError(EXIT.refused, 'CONFLICT', message)
 }
 

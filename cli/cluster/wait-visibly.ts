@@ -6,7 +6,7 @@ import { CliError } from '../process/exit.ts'
 import { fitProgress } from '../render/progress-bar.ts'
 import type { ProgressTexts } from '../render/progress-bar.ts'
 import { ProgressLine } from '../render/progress-line.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { ServiceRefusal, Unreachable } from '../service/api-client.ts'
 
 const POLL_MS = 500

@@ -19,8 +19,8 @@ export function clientCommand(command: Command, context: CliContext): Command {
 }
 
 /** A client of the service that `--url` names. */
-export function openClient(options: ClientOptions): ApiClient {
-  return new ApiClient(options.url)
+export function openClient({ url }: ClientOptions, { settings }: CliContext): ApiClient {
+  return new ApiClient(url, settings.url)
 }
 
 /** A parser for commander: an option whose value is an integer from `min` to `max`. */

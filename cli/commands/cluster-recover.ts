@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { isServiceError } from '../../lib/errors.ts'
 import type { Flags } from '../../lib/options.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError } from '../process/exit.ts'
 import { writeLine } from '../process/terminal.ts'
@@ -30,7 +31,7 @@ that replicas have promised, takes the newest configuration of each shard that a
 node knows, deletes nothing, and prints what it decided. The nodes continue.
 ${examples([
   'after a restore of etcd',
-  'quarry cluster recover --cluster books --etcd http://etcd:2379',
+  ownCommand('cluster recover --cluster books --etcd http://etcd:2379'),
 ])}`
 
 export function addClusterRecoverCommand(cluster: Command, context: CliContext): void {

@@ -16,6 +16,7 @@ import {
 import { LogView } from '../cluster-start/log-view.ts'
 import { parseLauncherSettings } from '../config.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError } from '../process/exit.ts'
 import { paint, writeLine } from '../process/terminal.ts'
@@ -54,8 +55,8 @@ stay. Node n has the n-th port from each of the given ones; 0 takes free ports.
 QUARRY_ETCD names the etcd to run, if it is not in PATH. The nodes share an
 inference server, which is started too unless QUARRY_INFERENCE_URL names one.
 ${examples(
-  ['three nodes in ./cluster', 'quarry cluster start'],
-  ['five, for a test', 'quarry cluster start --nodes 5 --data-dir /tmp/five --api-port 0'],
+  ['three nodes in ./cluster', ownCommand('cluster start')],
+  ['five, for a test', ownCommand('cluster start --nodes 5 --data-dir /tmp/five --api-port 0')],
 )}`
 
 /** `commandOf` is the command line of a node. */

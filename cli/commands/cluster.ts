@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { describeCluster, describeNodes, describeShards } from '../cluster/cluster-view.ts'
 import { findNode } from '../cluster/node-names.ts'
 import { listShards } from '../cluster/shard-pages.ts'
@@ -9,7 +10,7 @@ import type { NodeWish } from '../cluster/steering.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
 import { writeLine } from '../process/terminal.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { parseNodes, parseSummary } from '../service/cluster-answers.ts'
 import { memberOf, parseAnswer } from '../service/service-answers.ts'
 import { addClusterRecoverCommand } from './cluster-recover.ts'
@@ -49,7 +50,7 @@ function addStatus(cluster: Command, context: CliContext): void {
     .summary('sum up the cluster')
     .description('Sum up the cluster: its health, its nodes, and what waits.')
     .action(async (options: ClientOptions) => {
-      const client = openClient(options)
+      const client = openClient(options, context)
       const { out } = context.terminal
       const status = await client.request({ method: 'GET', path: '/status' })
       if (options.json === true) {
@@ -70,7 +71,7 @@ function addNodes(cluster: Command, context: CliContext): void {
     .description('List the nodes with what they hold, and whether they may be stopped.')
     .action(async (options: ClientOptions) => {
       const { out } = context.terminal
-      const client = openClient(options)
+      const client = openClient(options, context)
       const { text } = await client.request({ method: 'GET', path: '/cluster/nodes' })
       if (options.json !== true) return writeLine(out, describeNodes(parseNodes(text), out))
       const nodes = memberOf(parseAnswer(text), 'nodes')
@@ -94,7 +95,7 @@ function addShards(cluster: Command, context: CliContext): void {
     .option('--trouble <trouble>', `only shards with this trouble: ${TROUBLES.join(', ')}`)
     .addHelpText(
       'after',
-      examples(['what is wrong anywhere', 'quarry cluster shards --trouble any']),
+      examples(['what is wrong anywhere', ownCommand('cluster shards --trouble any')]),
     )
     .action(async (options: ShardsOptions) => {
       const { table, trouble } = options
@@ -102,7 +103,7 @@ function addShards(cluster: Command, context: CliContext): void {
         throw usageError(`--trouble: give one of ${TROUBLES.join(', ')}`)
       }
       const { out } = context.terminal
-      const client = openClient(options)
+      const client = openClient(options, context)
       const { shards, values } = await listShards(client, { table, trouble })
       if (options.json !== true) {
         const nodes = await client.request({ method: 'GET', path: '/cluster/nodes' })
@@ -118,12 +119,12 @@ const WISHES = {
     summary: 'take everything from a node',
     description:
       'Give all replicas and leaderships of a node to others, and wait until it is empty.',
-    example: ['before the machine is repaired', 'quarry cluster drain 7c1e42aa'],
+    example: ['before the machine is repaired', ownCommand('cluster drain 7c1e42aa')],
   },
   decommission: {
     summary: 'take a node out for good',
     description: 'Empty a node, which is never used again, and wait until it is empty.',
-    example: ['in a script', 'quarry cluster decommission 7c1e42aa --yes'],
+    example: ['in a script', ownCommand('cluster decommission 7c1e42aa --yes')],
   },
 } as const
 
@@ -140,7 +141,7 @@ function addNodeWish(
     .addHelpText('after', examples(example))
   if (wish === 'decommission') command.option('--yes', 'do not ask')
   command.action(async (text: string, options: SteerOptions & { readonly yes?: boolean }) => {
-    const client = openClient(options)
+    const client = openClient(options, context)
     const node = await findNode(client, text)
     if (wish === 'decommission' && options.yes !== true) await confirm(node.id, context)
     await steerNode({ client, wish, node: node.id, ...flagsOf(options) }, context)
@@ -152,7 +153,7 @@ function addUndrain(cluster: Command, context: CliContext): void {
     .summary('use a node again')
     .description('End the drain of a node: it gets replicas and leaderships again.')
     .action(async (text: string, options: ClientOptions) => {
-      const client = openClient(options)
+      const client = openClient(options, context)
       const { id } = await findNode(client, text)
       const asked = { client, node: id, waits: false, asJson: options.json === true }
       await steerNode({ ...asked, wish: 'undrain' }, context)
@@ -164,7 +165,7 @@ function addForget(cluster: Command, context: CliContext): void {
     .summary('list a decommissioned node no more')
     .description('Forget a node that was decommissioned, is gone and holds nothing.')
     .action(async (text: string, options: ClientOptions) => {
-      const client = openClient(options)
+      const client = openClient(options, context)
       const { id } = await findNode(client, text)
       await client.request({ method: 'DELETE', path: `/cluster/nodes/${encodeURIComponent(id)}` })
       const line = options.json === true ? JSON.stringify({ forgotten: id }) : `forgot node ${id}`
@@ -186,14 +187,14 @@ function addMove(cluster: Command, context: CliContext): void {
     .option('--no-wait', 'do not wait until the move is over')
     .addHelpText('after', examples(['nodes by the beginnings of their ids', MOVE_EXAMPLE]))
     .action(async (shard: string, options: MoveOptions) => {
-      const client = openClient(options)
+      const client = openClient(options, context)
       const from = (await findNode(client, options.from)).id
       const to = (await findNode(client, options.to)).id
       await moveReplica({ client, shard, from, to, ...flagsOf(options) }, context)
     })
 }
 
-const MOVE_EXAMPLE = 'quarry cluster move 9f3c2a1700000001 --from 7c1e42aa --to 51c9d7f8'
+const MOVE_EXAMPLE = ownCommand('cluster move 9f3c2a1700000001 --from 7c1e42aa --to 51c9d7f8')
 
 interface TransferOptions extends SteerOptions {
   readonly to: string
@@ -206,7 +207,7 @@ function addTransfer(cluster: Command, context: CliContext): void {
     .requiredOption('--to <node>', 'a node with a replica that is in sync')
     .option('--no-wait', 'do not wait until the node leads')
     .action(async (shard: string, options: TransferOptions) => {
-      const client = openClient(options)
+      const client = openClient(options, context)
       const to = (await findNode(client, options.to)).id
       await transferLeader({ client, shard, to, ...flagsOf(options) }, context)
     })

@@ -54,7 +54,7 @@ async function runDemo(options: DemoOptions, context: CliContext): Promise<void>
   )
   await using life = new Lifecycle()
   const { url } = await openStoreInference({ logLevel: LOG_LEVEL }, context, { life, stop })
-  const node = await startSwarm(
+  const { node } = await startSwarm(
     { dataDir: options.dataDir, apiPort, healthPort, host: '127.0.0.1', logLevel: LOG_LEVEL },
     context,
     { ownInference: url },

@@ -1,6 +1,7 @@
 // The commands `lookup` and `delete`, for documents by key.
 
 import type { Command } from 'commander'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { lookupPath, tablePath, type LookupParameters } from '../service/api-client.ts'
 import { newIdempotencyKey } from '../service/idempotency-key.ts'
 import type { CliContext } from '../process/context.ts'
@@ -19,15 +20,15 @@ export function addLookupCommand(program: Command, context: CliContext): void {
     .addHelpText(
       'after',
       examples(
-        ['the whole document', 'quarry lookup books book/1'],
-        ['two fields', 'quarry lookup books book/1 --fields title,author.name'],
-        ['with its version, for a program', 'quarry lookup books book/1 --json'],
+        ['the whole document', ownCommand('lookup books book/1')],
+        ['two fields', ownCommand('lookup books book/1 --fields title,author.name')],
+        ['with its version, for a program', ownCommand('lookup books book/1 --json')],
       ),
     )
     .action(async (table: string, key: string, options: ClientOptions & LookupParameters) => {
       const { out, err } = context.terminal
       const path = lookupPath(table, key, options)
-      const { text, version } = await openClient(options).request({ method: 'GET', path })
+      const { text, version } = await openClient(options, context).request({ method: 'GET', path })
       if (options.json === true) {
         const head = JSON.stringify({ key, version: version ?? null }).slice(0, -1)
         return writeLine(out, `${head},"document":${text.trim()}}`)
@@ -41,9 +42,12 @@ export function addDeleteCommand(program: Command, context: CliContext): void {
   clientCommand(program.command('delete <table> <keys...>'), context)
     .summary('delete documents')
     .description('Delete documents, all of them or none. Missing documents are ignored.')
-    .addHelpText('after', examples(['two documents at once', 'quarry delete books book/1 book/2']))
+    .addHelpText(
+      'after',
+      examples(['two documents at once', ownCommand('delete books book/1 book/2')]),
+    )
     .action(async (table: string, keys: readonly string[], options: ClientOptions) => {
-      const answer = await openClient(options).request({
+      const answer = await openClient(options, context).request({
         method: 'POST',
         path: `${tablePath(table)}/batch`,
         body: JSON.stringify({ deletes: keys }),

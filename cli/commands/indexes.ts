@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
+import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
 import { tablePath } from '../service/api-client.ts'
 import type { ApiClient } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'
 import { describeIndex, describeIndexes } from '../render/index-view.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { elementsOf, parseAnswer, parseTable } from '../service/service-answers.ts'
 import { writeLine } from '../process/terminal.ts'
 import { clientCommand, examples, integerOption, openClient } from './client-command.ts'
@@ -51,30 +52,30 @@ function addCreate(index: Command, context: CliContext): void {
 Without --field and --template, whole documents are embedded. Distances are by
 cosine. --config has all else: providers, chunks, vectors of your own.
 ${examples(
-  ['what titles mean', 'quarry index create books meaning --field title'],
+  ['what titles mean', ownCommand('index create books meaning --field title')],
   [
-    'by a larger model, after "quarry models pull"',
-    'quarry index create books deep --field title --model Xenova/all-MiniLM-L6-v2',
+    `by a larger model, after "${ownCommand('models pull')}"`,
+    ownCommand('index create books deep --field title --model Xenova/all-MiniLM-L6-v2'),
   ],
   [
     'vectors of your own',
-    String.raw`quarry index create books own --config \
-    '{"type":"embeddings","external":true,"dimension":384}'`,
+    ownCommand(String.raw`index create books own --config \
+    '{"type":"embeddings","external":true,"dimension":384}'`),
   ],
 )}`,
     )
     .action(async (table: string, name: string, options: CreateOptions) => {
       const config = configOf(options)
-      await openClient(options).request({
+      await openClient(options, context).request({
         method: 'POST',
         path: indexPath(table, name),
         body: JSON.stringify(config),
       })
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, JSON.stringify({ created: name }))
-      const next = `see how far it is with: quarry index get ${table} ${name}`
+      const next = `see how far it is with: ${openClient(options, context).command(`index get ${table} ${shellWord(name)}`)}`
       await writeLine(out, `created index ${name} of table ${table}; ${next}`)
-      const warning = await missingField(openClient(options), table, options.field)
+      const warning = await missingField(openClient(options, context), table, options.field)
       if (warning !== undefined) await writeLine(context.terminal.err, warning)
       return undefined
     })
@@ -119,7 +120,7 @@ function addList(index: Command, context: CliContext): void {
     .summary('list the indexes of a table')
     .action(async (table: string, options: ClientOptions) => {
       const path = `${tablePath(table)}/indexes`
-      const { text } = await openClient(options).request({ method: 'GET', path })
+      const { text } = await openClient(options, context).request({ method: 'GET', path })
       const { out } = context.terminal
       if (options.json !== true) return writeLine(out, describeIndexes(parseAnswer(text), out))
       for (const line of elementsOf(text)) await writeLine(out, line)
@@ -140,7 +141,7 @@ function addGet(index: Command, context: CliContext): void {
       ) => {
         const parked = options.parked ?? PARKED_DEFAULT
         const path = `${indexPath(table, name)}?parked=${parked}`
-        const { text } = await openClient(options).request({ method: 'GET', path })
+        const { text } = await openClient(options, context).request({ method: 'GET', path })
         const { out } = context.terminal
         if (options.json === true) return writeLine(out, text)
         return writeLine(out, describeIndex(parseAnswer(text), out))
@@ -153,7 +154,7 @@ function addDrop(index: Command, context: CliContext): void {
     .description('Remove an index. The documents stay.')
     .summary('remove an index')
     .action(async (table: string, name: string, options: ClientOptions) => {
-      await openClient(options).request({ method: 'DELETE', path: indexPath(table, name) })
+      await openClient(options, context).request({ method: 'DELETE', path: indexPath(table, name) })
       const { out } = context.terminal
       const done = `dropped index ${name} of table ${table}`
       return writeLine(out, options.json === true ? JSON.stringify({ dropped: name }) : done)

@@ -4,11 +4,12 @@ import { INFERENCE_OPTIONS, parseInferenceConfig } from '../../inference/config.
 import type { InferenceSources } from '../../inference/config.ts'
 import type { RunningInference } from '../../inference/main.ts'
 import type { Flags } from '../../lib/options.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import type { CliContext } from '../process/context.ts'
 import { explainStart } from './explain-start.ts'
 import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
 import { reasonOf } from '../process/stop-reason.ts'
-import { writeLine } from '../process/terminal.ts'
+import { showReady } from '../render/server-view.ts'
 import { examples } from './client-command.ts'
 
 interface InferenceOptions extends Flags {
@@ -26,14 +27,15 @@ export function addInferenceCommand(program: Command, context: CliContext): void
 }
 
 const HELP = `
-When the server is ready, it prints one line of JSON with its addresses on
-standard output. The log goes to standard error, as JSON lines. Ctrl-C lets
+When the server is ready, it prints its addresses on standard output: as one
+line of JSON, if that is not a terminal. The log goes to standard error, as JSON
+lines, if that is not a terminal. Ctrl-C lets
 running requests finish; a second Ctrl-C ends the server at once. The embedders
 quarry-static-en (meanings of English words) and builtin-hash (letters) and the
-chunker fixed are built in; "quarry models pull" gets more models.
+chunker fixed are built in; more models come by "${ownCommand('models pull')}".
 ${settingsHelp(INFERENCE_OPTIONS)}${examples(
-  ['with the models in ./models', 'quarry inference'],
-  ['on any free ports, for a test', 'quarry inference --port 0 --health-port 0'],
+  ['with the models in ./models', ownCommand('inference')],
+  ['on any free ports, for a test', ownCommand('inference --port 0 --health-port 0')],
 )}`
 
 async function runInference(
@@ -44,8 +46,12 @@ async function runInference(
   const file = await readConfigFile(config)
   const server = await startInferenceServer(flags, context, { file })
   try {
-    const ready = { event: 'ready', api: server.apiUrl, health: server.healthUrl }
-    await writeLine(context.terminal.out, JSON.stringify(ready))
+    const places = { api: server.apiUrl, health: server.healthUrl }
+    const more = [
+      ['page', `${server.apiUrl}/api/docs`],
+      ['models', server.modelsDir],
+    ] as const
+    await showReady({ name: 'The inference server', places, more }, context.terminal.out)
     if (!stop.aborted) await once(stop, 'abort')
   } finally {
     await server.close(reasonOf(stop))

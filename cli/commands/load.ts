@@ -1,6 +1,7 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
 import { ServiceRefusal, tablePath } from '../service/api-client.ts'
 import type { ApiClient } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
@@ -86,26 +87,29 @@ its name and its first bytes; .gz and .zst are decompressed. Without FILE, or
 with -, standard input is read. A document replaces the one with the same key,
 so loading again is safe.
 
-Lines of "quarry scan --envelope" are loaded under the keys that they name,
+Lines of "${ownCommand('scan --envelope')}" are loaded under the keys that they name,
 unless --key or --key-template is given.
 
 A CSV column is text, so that 01234 stays 01234, unless --types says number,
 boolean or json. An empty cell leaves its field out; "" is an empty text.
 
 Rejected documents are written to the errors file, also those from standard
-input. Repair them, then load that file like any other: quarry recognises it,
-loads the documents under the keys they had, and removes the file when all are
+input. Repair them, then load that file like any other: it is recognised, its
+documents are loaded under the keys they had, and it is removed when all are
 loaded. A later load keeps an existing errors file under a name with a number,
 like TABLE.1.errors.ndjson.
 ${examples(
   [
     'a file, with the key in the field "isbn"',
-    'quarry load books books.ndjson --key isbn --create',
+    ownCommand('load books books.ndjson --key isbn --create'),
   ],
-  ['a table of another program', 'quarry load books books.csv --types price:number,year:number'],
-  ['from another program', 'curl -s https://example.org/all.json | quarry load books -'],
-  ['try the rejected ones again', 'quarry load books books.errors.ndjson'],
-  ['the packages of this project', 'quarry load packages --npm --create'],
+  [
+    'a table of another program',
+    ownCommand('load books books.csv --types price:number,year:number'),
+  ],
+  ['from another program', `curl -s https://example.org/all.json | ${ownCommand('load books -')}`],
+  ['try the rejected ones again', ownCommand('load books books.errors.ndjson')],
+  ['the packages of this project', ownCommand('load packages --npm --create')],
 )}`
 
 async function runLoad(
@@ -117,7 +121,7 @@ async function runLoad(
   const errorsPath = options.errors ?? `${table}.errors.ndjson`
   await refuseOtherThanFile(errorsPath)
   const source = await openSource(file, options, context)
-  const client = openClient(options)
+  const client = openClient(options, context)
   if (options.create === true) await createIfAbsent(client, table)
   // An unknown table or an unreachable service fails here at once, because this request has no retry.
   await client.request({ method: 'GET', path: tablePath(table) }).catch(explainAbsence)
@@ -148,7 +152,7 @@ async function runLoad(
   const { out } = context.terminal
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
   if (!asJson) await writeRemarks(remarksOn(result, lacking, source), context)
-  throwFailures(result, table)
+  throwFailures(result, table, client)
 }
 
 /** The command that failed can create the table, so its own option is the way out. */
@@ -253,9 +257,9 @@ export function describeResult(result: LoadResult, table: string, screen: Output
 }
 
 /** Throws an error about rejected documents or an early end. The summary is printed before it. */
-function throwFailures(result: LoadResult, table: string): void {
+function throwFailures(result: LoadResult, table: string, client: ApiClient): void {
   const { rejected, stopped } = result
-  const report = reportLines(result, table)
+  const report = reportLines(result, table, client)
   if (stopped === undefined) {
     if (rejected === 0) return
     throw new CliError(EXIT.refused, 'REJECTED', report.join('\n'))
@@ -272,6 +276,7 @@ function throwFailures(result: LoadResult, table: string): void {
 function reportLines(
   { rejected, errorsPath, firstRejection: first }: LoadResult,
   table: string,
+  client: ApiClient,
 ): string[] {
   if (errorsPath === undefined || first === undefined) return []
   const key = first.key === undefined ? '' : `, key "${first.key}"`
@@ -279,6 +284,6 @@ function reportLines(
   return [
     `${plural(rejected, 'document')} rejected; ${which} in line ${first.line}${key}: ${first.error}`,
     `the rejected documents and the reasons are in ${errorsPath}`,
-    `repair them, then run: quarry load ${table} ${errorsPath}`,
+    `repair them, then run: ${client.command(`load ${table} ${shellWord(errorsPath)}`)}`,
   ]
 }

@@ -9,6 +9,7 @@ import { ModelsFolder } from '../../inference/models/hub/models-folder.ts'
 import type { InstalledModel } from '../../inference/models/hub/models-folder.ts'
 import { parseModelKind } from '../../inference/models/hub/kind-detection.ts'
 import { isServiceError } from '../../lib/errors.ts'
+import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
 import { parseModelsSettings } from '../config.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
@@ -16,12 +17,14 @@ import { PullProgress } from '../models/pull-progress.ts'
 import { memberOf } from '../service/service-answers.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { writeLine } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
 import { examples } from './client-command.ts'
 
 type ModelKind = InstalledModel['kind']
+
+const REVISION = 'main'
 
 interface ModelsOptions {
   readonly modelsDir: string
@@ -65,9 +68,9 @@ such as quantized.
 ${examples(
   [
     'an embedder, with weights of 8 bits',
-    'quarry models pull Xenova/all-MiniLM-L6-v2 --variant i8',
+    ownCommand('models pull Xenova/all-MiniLM-L6-v2 --variant i8'),
   ],
-  ['from another hub', 'quarry models pull acme/ranker --endpoint https://hub.example.org'],
+  ['from another hub', ownCommand('models pull acme/ranker --endpoint https://hub.example.org')],
 )}`
 
 function addPull(models: Command, context: CliContext): void {
@@ -78,7 +81,7 @@ function addPull(models: Command, context: CliContext): void {
     .option('--variant <variant>', 'number format of the weights (default: the most exact)')
     .option('--kind <kind>', 'the task, such as embedders (default: detected)', kindOption)
     .option('--endpoint <url>', 'the hub (environment: HF_ENDPOINT)', endpoint)
-    .option('--revision <revision>', 'branch, tag or commit', 'main')
+    .option('--revision <revision>', 'branch, tag or commit', REVISION)
     .addHelpText('after', PULL_HELP)
     .action((model: string, options: PullOptions) => runPull(model, options, context))
 }
@@ -112,7 +115,7 @@ async function runPull(model: string, options: PullOptions, context: CliContext)
     await writeLine(terminal.out, describePull(model, pulled, options.json === true))
   } catch (error) {
     await progress.stop()
-    throw explainPull(error, { stop, model, endpoint: options.endpoint })
+    throw explainPull(error, { stop, context, model, options })
   }
 }
 
@@ -123,17 +126,38 @@ function describePull(model: string, pulled: PulledModel, asJson: boolean): stri
   return `pulled ${model} (${facts.join(', ')}) into ${directory}`
 }
 
-function explainPull(
-  error: unknown,
-  { stop, model, endpoint }: { stop: AbortSignal; model: string; endpoint: string },
-): unknown {
+interface EndedPull {
+  readonly stop: AbortSignal
+  readonly context: CliContext
+  readonly model: string
+  readonly options: PullOptions
+}
+
+function explainPull(error: unknown, { stop, context, model, options }: EndedPull): unknown {
   if (stop.aborted) {
-    const message = `stopped; to continue, run: quarry models pull ${model}`
+    const message = `stopped; to continue, run: ${pullCommand(model, options, context)}`
     return new CliError(EXIT.refused, 'CANCELLED', message, { cause: error })
   }
   if (!isServiceError(error) || error.code !== 'UNAVAILABLE') return explainFiles(error)
-  const message = `${endpoint}: ${error.message}`
+  const message = `${options.endpoint}: ${error.message}`
   return new CliError(EXIT.unreachable, 'UNREACHABLE', message, { cause: error })
+}
+
+/** The pull that continues this one: with its options, but for those that are usual here. */
+function pullCommand(model: string, options: PullOptions, { env }: CliContext): string {
+  const usual = parseModelsSettings(env)
+  const { variant, kind, revision, endpoint, modelsDir } = options
+  const given = [
+    ['--variant', variant, undefined],
+    ['--kind', kind, undefined],
+    ['--revision', revision, REVISION],
+    ['--endpoint', endpoint, usual.endpoint],
+    ['--models-dir', modelsDir, usual.modelsDir],
+  ] as const
+  const words = given.flatMap(([flag, value, unchanged]) =>
+    value === undefined || value === unchanged ? [] : [flag, shellWord(value)],
+  )
+  return ownCommand(['models', 'pull', shellWord(model), ...words].join(' '))
 }
 
 /** Explains a refusal of the file system: no space, no permission, a file in place of a folder. */
@@ -169,7 +193,7 @@ function describeModels(
   screen: Output,
 ): string {
   if (models.length === 0) {
-    return `no models in ${printable(modelsDir)} yet; get one with: quarry models pull OWNER/NAME`
+    return `no models in ${printable(modelsDir)} yet; get one with: ${ownCommand('models pull OWNER/NAME')}`
   }
   const columns = [
     { title: 'MODEL' },
@@ -197,7 +221,7 @@ function addRemove(models: Command, context: CliContext): void {
     .summary('remove a model with all its variants')
     .option('--kind <kind>', 'the kind to remove, if several have the name', kindOption)
     .option('--yes', 'do not ask')
-    .addHelpText('after', examples(['in a script', 'quarry models rm acme/ranker --yes']))
+    .addHelpText('after', examples(['in a script', ownCommand('models rm acme/ranker --yes')]))
     .action(async (name: string, options: RemoveOptions) => {
       const model = pickModel(await listModels(options.modelsDir), name, options)
       if (options.yes !== true) await confirmRemoval(model, context)
@@ -223,7 +247,7 @@ function pickModel(
   const named = models.filter((model) => model.name === name)
   const [model, other] = named.filter((candidate) => candidate.kind === (kind ?? candidate.kind))
   if (model === undefined) {
-    const message = `no model ${name} in ${modelsDir}; quarry models list shows the installed models`
+    const message = `no model ${name} in ${modelsDir}; see the installed ones with: ${ownCommand('models list')}`
     throw new CliError(EXIT.refused, 'NOT_FOUND', message)
   }
   if (other === undefined) return model

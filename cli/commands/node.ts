@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Flags } from '../../lib/options.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { NODE_OPTIONS, parseClusterNodeConfig } from '../../node/cluster-config.ts'
 import type { RunningNode } from '../../node/main.ts'
 import type { CliContext } from '../process/context.ts'
 import { reasonOf } from '../process/stop-reason.ts'
-import { writeLine } from '../process/terminal.ts'
+import { showReady } from '../render/server-view.ts'
 import { examples } from './client-command.ts'
 import { explainStart } from './explain-start.ts'
 import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
@@ -17,12 +18,14 @@ interface NodeFlags extends Flags {
 
 const HELP = `
 The first node of a cluster creates it. All nodes name the same cluster, the same
-etcd and the same secret. When the node serves, it prints one line of JSON with its
-addresses on standard output. The log goes to standard error, as JSON lines. Ctrl-C
-hands its leaderships over and ends the node in order, a second Ctrl-C at once.
+etcd and the same secret. When the node serves, it prints its addresses on standard
+output: as one line of JSON, if that is not a terminal. The log goes to standard
+error, as JSON lines, if that is not a terminal. Ctrl-C hands its leaderships over and ends the node in order, a second Ctrl-C at once.
 ${settingsHelp(NODE_OPTIONS)}${examples([
   'a node of the cluster "books"',
-  'quarry node --data-dir ./data --cluster books --etcd http://etcd:2379 --cluster-secret-file secret',
+  ownCommand(
+    'node --data-dir ./data --cluster books --etcd http://etcd:2379 --cluster-secret-file secret',
+  ),
 ])}`
 
 export function addNodeCommand(program: Command, context: CliContext): void {
@@ -46,8 +49,9 @@ async function runNode({ config, ...flags }: NodeFlags, context: CliContext): Pr
   const node = await start(flags, context, { configPath: config, stop })
   if (node === undefined) return
   life.onClose(() => node.close(reasonOf(stop)))
-  const ready = { event: 'ready', api: node.apiUrl, health: node.healthUrl }
-  await writeLine(context.terminal.out, JSON.stringify(ready))
+  const places = { api: node.apiUrl, health: node.healthUrl }
+  const more = [['page', `${node.apiUrl}/api/v1/docs`]] as const
+  await showReady({ name: 'The node', places, more }, context.terminal.out)
   if (!stop.aborted) await once(stop, 'abort')
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
 import { tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'
@@ -87,23 +88,26 @@ QUERY holds words, field:word, "phrases", +must, -must_not, AND, OR, NOT,
 (brackets), ranges like price:[5 TO 9], wild*, and fuzzy~. Without QUERY, every
 document is a hit. With QUERY and --meaning or --like, both lists are merged.
 ${examples(
-  ['words, with highlights', 'quarry query books "sea chart*" --highlight title'],
-  ['only counts', 'quarry query packages --limit 0 --facet license --facet keywords'],
-  ['by meaning', 'quarry query packages --meaning "colours in a console" --index meaning'],
-  ['what is near, no noise', 'quarry query packages --like express@5.3.0 --autocut 1'],
-  ['pages of what is near', 'quarry query packages --like express@5.3.0 --window 100'],
-  ['by price, descending', "quarry query books 'title:sea' --order-by -price --fields title,price"],
+  ['words, with highlights', ownCommand('query books "sea chart*" --highlight title')],
+  ['only counts', ownCommand('query packages --limit 0 --facet license --facet keywords')],
+  ['by meaning', ownCommand('query packages --meaning "colours in a console" --index meaning')],
+  ['what is near, no noise', ownCommand('query packages --like express@5.3.0 --autocut 1')],
+  ['pages of what is near', ownCommand('query packages --like express@5.3.0 --window 100')],
+  [
+    'by price, descending',
+    ownCommand("query books 'title:sea' --order-by -price --fields title,price"),
+  ],
 )}`,
     )
     .action(async (table: string, query: string | undefined, options: QueryOptions) => {
       const { out } = context.terminal
-      const answer = await askQuery(table, query, options)
+      const answer = await askQuery(table, query, { options, context })
       if (options.json === true) return writeLine(out, answer.text.trim())
       const result = parseExactAnswer(answer.text)
       await writeLine(out, queryView(result, out))
       const cursor = nextCursor(result, pageOf(options))
       if (cursor === undefined) return undefined
-      return writeLine(out, paint(out, 'dim', `next page: add --cursor ${quote(cursor)}`))
+      return writeLine(out, paint(out, 'dim', `next page: add --cursor ${shellWord(cursor)}`))
     })
 }
 
@@ -111,9 +115,13 @@ ${examples(
  * A text that finds nothing is asked again, for what it may have meant. A service that cannot tell
  * has still answered the query.
  */
-async function askQuery(table: string, query: string | undefined, options: QueryOptions) {
+async function askQuery(
+  table: string,
+  query: string | undefined,
+  { options, context }: { readonly options: QueryOptions; readonly context: CliContext },
+) {
   const path = withConsistency(`${tablePath(table)}/query`, options)
-  const client = openClient(options)
+  const client = openClient(options, context)
   const ask = (request: object) =>
     client.request({ method: 'POST', path, body: JSON.stringify(request) })
   const request = buildQueryRequest(query, options)
@@ -159,11 +167,6 @@ function parseCursor(text: string): readonly string[] {
   const values = parseJsonOption(text)
   if (Array.isArray(values) && values.every((value) => typeof value === 'string')) return values
   throw usageError(`--cursor: give the cursor that the page before printed, like '["0.5","a"]'`)
-}
-
-/** The text within single quotes, for a shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function sortKeyOf(text: string): { readonly field: string; readonly desc?: true } {

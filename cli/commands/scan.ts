@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { ServiceRefusal, tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { compareKeys, endOfPrefix } from '../service/key-prefix.ts'
@@ -40,7 +41,10 @@ export function addScanCommand(program: Command, context: CliContext): void {
     .option('--to <key>', 'key to stop before (exclusive)')
     .option('--prefix <text>', 'only keys with this prefix')
     .option('--fields <list>', 'fields beside the key, comma separated: title,author.name')
-    .option('--envelope', 'whole documents beside their keys, for "quarry load": nothing is lost')
+    .option(
+      '--envelope',
+      `whole documents beside their keys, for "${ownCommand('load')}": nothing is lost`,
+    )
     .option('--limit <n>', 'at most this many', integerOption(1, Number.MAX_SAFE_INTEGER))
     .option('--filter <json>', `only documents that match, like '{"term":"MIT","field":"license"}'`)
     .option(...STALE_OPTION)
@@ -50,18 +54,24 @@ export function addScanCommand(program: Command, context: CliContext): void {
 On a terminal, the documents are shown as a table. In a pipe or a file, or with
 --json, they are lines of JSON. Without --fields, the lines hold only the keys.
 A field "key" of a document gives way to its key. With --envelope, nothing does:
-each line is {"_key": ..., "_document": ...}, and "quarry load" understands it.
+each line is {"_key": ..., "_document": ...}, and "${ownCommand('load')}" understands it.
 ${examples(
-  ['all keys', 'quarry scan books'],
-  ['titles of a part of the table', 'quarry scan books --prefix book/ --fields title --limit 20'],
-  ['copy a table', 'quarry scan books --envelope | quarry load copies - --create'],
-  ['keep a table in a file', 'quarry scan books --envelope | gzip > books.ndjson.gz'],
+  ['all keys', ownCommand('scan books')],
+  [
+    'titles of a part of the table',
+    ownCommand('scan books --prefix book/ --fields title --limit 20'),
+  ],
+  [
+    'copy a table',
+    `${ownCommand('scan books --envelope')} | ${ownCommand('load copies - --create')}`,
+  ],
+  ['keep a table in a file', ownCommand('scan books --envelope | gzip > books.ndjson.gz')],
 )}`,
     )
     .action(async (table: string, options: ScanOptions) => {
       const body = JSON.stringify(buildScanRequest(options))
       const path = withConsistency(`${tablePath(table)}/lookup`, options)
-      const pages = wholeLines(openClient(options).stream({ method: 'POST', path, body }))
+      const pages = wholeLines(openClient(options, context).stream({ method: 'POST', path, body }))
       const { out } = context.terminal
       const asLines = options.json === true || options.envelope === true || !out.isTty
       if (asLines) return copyPages(pages, out)

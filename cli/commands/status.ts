@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { CliContext } from '../process/context.ts'
 import { plural } from '../render/quantity.ts'
 import { formatTable } from '../render/text-table.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { parseStatus } from '../service/service-answers.ts'
 import type { StatusAnswer } from '../service/service-answers.ts'
 import { paint, writeLine } from '../process/terminal.ts'
@@ -27,7 +27,7 @@ export function addStatusCommand(program: Command, context: CliContext): void {
     .description('Show the health of the service and of every shard.')
     .option('--all', "show the shards of the store's own tables, too")
     .action(async (options: StatusOptions) => {
-      const client = openClient(options)
+      const client = openClient(options, context)
       const answer = await client.request({ method: 'GET', path: '/status' })
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, answer.text.trim())

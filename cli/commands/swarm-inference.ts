@@ -1,6 +1,7 @@
 // Which inference server a store asks when its configurations name none.
 
 import type { RunningInference } from '../../inference/main.ts'
+import { shownLine } from '../../lib/process/log-words.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'
@@ -68,7 +69,7 @@ function buildOwn(flags: InferenceFlags, { env, clock, terminal }: CliContext): 
       env: ownInferenceEnvironment(env),
     },
     clock,
-    onLog: (line) => void writeLine(terminal.err, line),
+    onLog: (line) => void writeLine(terminal.err, terminal.err.isTty ? shownLine(line) : line),
   })
 }
 

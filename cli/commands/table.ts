@@ -3,12 +3,13 @@ import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
 import { plural } from '../render/quantity.ts'
 import { describeTable, describeTables } from '../render/table-view.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import { elementsOf, parseTable, parseTables } from '../service/service-answers.ts'
 import { writeLine } from '../process/terminal.ts'
 import {
@@ -66,13 +67,16 @@ function addCreate(table: Command, context: CliContext): void {
     .addHelpText(
       'after',
       examples(
-        ['one shard, any JSON object', 'quarry table create books'],
+        ['one shard, any JSON object', ownCommand('table create books')],
         [
           'three shards, split at two keys',
-          'quarry table create books --split-key h --split-key q',
+          ownCommand('table create books --split-key h --split-key q'),
         ],
-        ['documents must fit a schema', 'quarry table create books --schema books.schema.json'],
-        ['"chart" also finds "charts"', 'quarry table create books --language english'],
+        [
+          'documents must fit a schema',
+          ownCommand('table create books --schema books.schema.json'),
+        ],
+        ['"chart" also finds "charts"', ownCommand('table create books --language english')],
       ),
     )
     .action(async (name: string, options: CreateOptions) => {
@@ -84,7 +88,7 @@ function addCreate(table: Command, context: CliContext): void {
         min_in_sync: options.minInSync,
         schema: await schemaOf(options),
       }
-      const answer = await openClient(options).request({
+      const answer = await openClient(options, context).request({
         method: 'POST',
         path: tablePath(name),
         body: JSON.stringify(body),
@@ -120,7 +124,10 @@ function addList(table: Command, context: CliContext): void {
     .action(async (options: ClientOptions & { readonly prefix?: string }) => {
       const query =
         options.prefix === undefined ? '' : `?prefix=${encodeURIComponent(options.prefix)}`
-      const answer = await openClient(options).request({ method: 'GET', path: `/tables${query}` })
+      const answer = await openClient(options, context).request({
+        method: 'GET',
+        path: `/tables${query}`,
+      })
       const { out } = context.terminal
       if (options.json !== true) {
         return writeLine(out, describeTables(parseTables(answer.text), out))
@@ -135,7 +142,10 @@ function addGet(table: Command, context: CliContext): void {
     .description('Show a table: its documents, size, indexes, fields and shards.')
     .summary('show what a table holds')
     .action(async (name: string, options: ClientOptions) => {
-      const answer = await openClient(options).request({ method: 'GET', path: tablePath(name) })
+      const answer = await openClient(options, context).request({
+        method: 'GET',
+        path: tablePath(name),
+      })
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, answer.text)
       return writeLine(out, describeTable(parseTable(answer.text), out))
@@ -147,10 +157,10 @@ function addDrop(table: Command, context: CliContext): void {
     .description('Remove a table with all its documents.')
     .summary('remove a table with all its documents')
     .option('--yes', 'do not ask')
-    .addHelpText('after', examples(['in a script', 'quarry table drop books --yes']))
+    .addHelpText('after', examples(['in a script', ownCommand('table drop books --yes')]))
     .action(async (name: string, options: ClientOptions & { readonly yes?: boolean }) => {
       if (options.yes !== true) await confirmDrop(name, context)
-      await openClient(options).request({ method: 'DELETE', path: tablePath(name) })
+      await openClient(options, context).request({ method: 'DELETE', path: tablePath(name) })
       const { out } = context.terminal
       await writeLine(
         out,

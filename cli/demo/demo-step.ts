@@ -3,7 +3,8 @@
 import { ServiceRefusal } from '../service/api-client.ts'
 import type { ApiAnswer, ApiClient } from '../service/api-client.ts'
 import { prettyJson } from '../render/json-text.ts'
-import { cutText, printable, wrap } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
+import { cutText, wrap } from '../render/text-width.ts'
 import { paint, writeLine } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
 

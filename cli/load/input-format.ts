@@ -1,6 +1,7 @@
 // Detects the format of an input from an option, its name or its first bytes. Pure.
 
 import path from 'node:path'
+import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
 import { usageError } from '../process/exit.ts'
 
 export const INPUT_FORMATS = ['ndjson', 'json', 'csv', 'tsv'] as const
@@ -85,14 +86,14 @@ interface ForeignFormat {
   readonly remedy: (place: string) => string
 }
 
-/** Common formats that quarry cannot read. `place` is the file's path for the example commands. */
+/** Common formats that a load cannot read. `place` is the file's path for the example commands. */
 const FOREIGN_FORMATS: readonly ForeignFormat[] = [
   {
     name: 'Parquet',
     magic: ['50415231'],
     remedy: (place) =>
       'pipe it through a program that reads it, for instance\n' +
-      `duckdb -c "COPY (FROM '${place}') TO '/dev/stdout' (FORMAT json)" | quarry load TABLE -`,
+      `duckdb -c "COPY (FROM '${place}') TO '/dev/stdout' (FORMAT json)" | ${ownCommand('load TABLE -')}`,
   },
   {
     name: 'a zip archive or a spreadsheet',
@@ -103,7 +104,7 @@ const FOREIGN_FORMATS: readonly ForeignFormat[] = [
     name: 'UTF-16',
     magic: ['fffe', 'feff'],
     remedy: (place) =>
-      `convert it first: iconv -f UTF-16 -t UTF-8 '${place}' | quarry load TABLE -`,
+      `convert it first: iconv -f UTF-16 -t UTF-8 ${shellWord(place)} | ${ownCommand('load TABLE -')}`,
   },
 ]
 

@@ -4,7 +4,7 @@
 import { fitProgress } from '../render/progress-bar.ts'
 import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, formatCount } from '../render/quantity.ts'
-import { printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Output } from '../process/terminal.ts'
 import type { DocumentSource } from './document-source.ts'

@@ -6,7 +6,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { fitProgress } from '../render/progress-bar.ts'
 import { ProgressLine } from '../render/progress-line.ts'
 import { formatBytes, plural } from '../render/quantity.ts'
-import { cutText, printable } from '../render/text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
+import { cutText } from '../render/text-width.ts'
 import type { Output } from '../process/terminal.ts'
 
 const NAME_COLUMNS = 30

@@ -1,11 +1,12 @@
 // Shows indexes: what they are of, how far they are, and which documents they lack.
 
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { entriesOf, memberOf, numberOf, textOf } from '../service/service-answers.ts'
 import { paint } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
 import { formatBytes, formatCount, plural } from './quantity.ts'
 import { formatTable } from './text-table.ts'
-import { printable } from './text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 
 const LABEL_COLUMNS = 12
 /** Shown elsewhere. */
@@ -31,7 +32,7 @@ export function describeIndexes(answer: unknown, screen: Output): string {
     ]
   })
   return rows.length === 0
-    ? 'no indexes; create one with: quarry index create TABLE INDEX --field FIELD'
+    ? `no indexes; create one with: ${ownCommand('index create TABLE INDEX --field FIELD')}`
     : formatTable(columns, rows, screen)
 }
 

@@ -5,7 +5,8 @@ import { edgeOf, paint } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
 import { escapeControls } from './json-text.ts'
 import { formatCount, plural } from './quantity.ts'
-import { cutText, padEnd, printable } from './text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
+import { cutText, padEnd } from './text-width.ts'
 
 /** Marks around found words. They are private-use characters, which texts do not hold. */
 export const MARKS = { pre: '\ue000', post: '\ue001' } as const

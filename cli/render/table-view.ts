@@ -1,18 +1,20 @@
 // Shows tables: what they hold, their indexes, and their shards.
 
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { edgeOf, paint } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
 import type { ShardAnswer, TableAnswer } from '../service/service-answers.ts'
 import { formatBytes, formatCount, plural } from './quantity.ts'
 import { formatTable } from './text-table.ts'
-import { printable } from './text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
 
 /** A column and the gap behind it take this much of a narrow terminal, which shows the first columns alone. */
 const COLUMN_WIDTH_MIN = 10
 const GAP = 2
 
 export function describeTables(tables: readonly TableAnswer[], screen: Output): string {
-  if (tables.length === 0) return 'no tables yet; create one with: quarry table create NAME'
+  if (tables.length === 0)
+    return `no tables yet; create one with: ${ownCommand('table create NAME')}`
   const columns = [
     { title: 'TABLE' },
     { title: 'DOCUMENTS', align: 'right' },

@@ -3,7 +3,8 @@
 
 import { edgeOf, paint } from '../process/terminal.ts'
 import type { Output, Style } from '../process/terminal.ts'
-import { cutText, padEnd, padStart, printable, textWidth } from './text-width.ts'
+import { printable } from '../../lib/process/log-words.ts'
+import { cutText, padEnd, padStart, textWidth } from './text-width.ts'
 
 const GAP = 2
 const SHRUNK_WIDTH_MIN = 8

@@ -52,12 +52,6 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - textWidth(text))) + text
 }
 
-/** The text on one line without control characters, because stored text must not control the terminal. */
-export function printable(text: string): string {
-  // The controls of C0 and C1, delete, and the marks that reorder text.
-  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
-}
-
 /** Lines of at most `width` characters, broken between words. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
 import { explainConnection } from './explain-connection.ts'
 import { CliError } from '../process/exit.ts'
 import { HttpTransport } from './http-transport.ts'
@@ -67,11 +68,20 @@ export class ApiClient {
   readonly url: string
   readonly #place: URL
   readonly #transport: HttpTransport
+  readonly #usualUrl: string
 
-  constructor(url: string) {
+  /** `usualUrl` is what commands ask that name no service. */
+  constructor(url: string, usualUrl = url) {
     this.url = parseServiceUrl(url)
+    this.#usualUrl = usualUrl
     this.#place = new URL(this.url)
     this.#transport = new HttpTransport(this.#place)
+  }
+
+  /** A command about the same service, for a hint that a person pastes. */
+  command(words: string): string {
+    const isUsual = URL.canParse(this.#usualUrl) && parseServiceUrl(this.#usualUrl) === this.url
+    return ownCommand(isUsual ? words : `${words} --url ${shellWord(this.url)}`)
   }
 
   async request(request: ApiRequest): Promise<ApiAnswer> {
@@ -128,12 +138,12 @@ export class ApiClient {
 
   #tooLate(): string {
     const seconds = REQUEST_TIMEOUT_MS / 1000
-    return `${this.url} did not answer in ${seconds} s; it may be overloaded (see: quarry status)`
+    return `${this.url} did not answer in ${seconds} s; it may be overloaded (see: ${this.command('status')})`
   }
 
   #explain(cause: unknown): string {
     if (cause instanceof Error && cause.name === 'AbortError') return 'stopped'
-    return `cannot reach ${this.url}: ${explainConnection(cause, this.#place)}`
+    return `cannot reach ${this.url}: ${explainConnection(cause, this.#place, this.command('status'))}`
   }
 }
 

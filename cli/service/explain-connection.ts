@@ -1,15 +1,18 @@
 // Explains a failed connection in one sentence with a remedy. The codes are those of the operating
 // system, of OpenSSL and of Node's HTTP client.
 
+import { ownCommand } from '../../lib/process/own-command.ts'
+
 interface ConnectionFailure {
   readonly codes: readonly (string | RegExp)[]
-  readonly explain: (url: URL) => string
+  /** `look` is the command that shows how the service is. */
+  readonly explain: (url: URL, look: string) => string
 }
 
 const FAILURES: readonly ConnectionFailure[] = [
   {
     codes: ['ECONNREFUSED'],
-    explain: () => 'no server listens there; start one with: quarry swarm --data-dir ./data',
+    explain: (url) => `no server listens there; ${startThere(url)}`,
   },
   {
     codes: ['ENOTFOUND'],
@@ -29,7 +32,7 @@ const FAILURES: readonly ConnectionFailure[] = [
   },
   {
     codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'],
-    explain: () => 'the connection was closed; check whether the service runs: quarry status',
+    explain: (_, look) => `the connection was closed; check whether the service runs: ${look}`,
   },
   {
     codes: ['ERR_TLS_CERT_ALTNAME_INVALID'],
@@ -54,14 +57,26 @@ const FAILURES: readonly ConnectionFailure[] = [
 ]
 
 /** The explanation of an error that the HTTP client threw. */
-export function explainConnection(error: unknown, url: URL): string {
+export function explainConnection(error: unknown, url: URL, look: string): string {
   const cause = rootOf(error)
   const code = codeOf(cause)
   const found = FAILURES.find(({ codes }) =>
     codes.some((each) => (typeof each === 'string' ? each === code : each.test(code))),
   )
-  if (found !== undefined) return `${found.explain(url)} (${code})`
+  if (found !== undefined) return `${found.explain(url, look)} (${code})`
   return cause instanceof Error ? cause.message : String(cause)
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
+/** The port of a store with default settings. */
+const USUAL_PORT = '8080'
+
+/** What starts a store at the address, if that is this machine. */
+function startThere({ hostname, port, protocol }: URL): string {
+  if (!LOOPBACK.test(hostname)) return 'start one on that machine, or check --url or QUARRY_URL'
+  const asked = port === '' && protocol === 'http:' ? '80' : port
+  const flags = asked === USUAL_PORT || asked === '' ? '' : ` --api-port ${asked}`
+  return `start one with: ${ownCommand(`swarm --data-dir ./data${flags}`)}`
 }
 
 /** The system's error below the client's errors. If several addresses failed, the last one's. */

@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { ownCommand } from '../../lib/process/own-command.ts'
 import { ResultCache } from '../batching/result-cache.ts'
 import { SharedResults } from '../batching/shared-results.ts'
 import type { ResultSource, StartedRun } from '../batching/shared-results.ts'
@@ -42,7 +43,7 @@ export interface RequestOptions {
   readonly signal: AbortSignal
 }
 
-const PULL = 'get one with "quarry models pull", and start the server again'
+const pull = (): string => `get one with "${ownCommand('models pull')}", and start the server again`
 
 const NAMES_SHOWN_MAX = 20
 
@@ -80,12 +81,12 @@ export function notOfKind(catalog: ModelCatalog, kind: ModelKind, name: string):
   const folder = `MODELS_DIR/${FOLDER_BY_KIND[kind]}`
   const there =
     names.length === 0
-      ? `there is no ${kind} here; ${PULL}, or add its folder to ${folder}`
+      ? `there is no ${kind} here; ${pull()}, or add its folder to ${folder}`
       : `the ${FOLDER_BY_KIND[kind]} here are ${shownNames(names)}`
   if (other !== undefined) {
     return modelNotFound(name, `it is ${ONE_OF[other]}, and this needs ${ONE_OF[kind]}; ${there}`)
   }
-  return modelNotFound(name, names.length === 0 ? there : `${there}; ${PULL}`)
+  return modelNotFound(name, names.length === 0 ? there : `${there}; ${pull()}`)
 }
 
 /** The error for an unknown model name. `remedy` tells the client what to do. */

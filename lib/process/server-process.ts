@@ -1,10 +1,12 @@
 // What a server needs from its process: a log destination, and a way to end.
 
 import { hostname } from 'node:os'
+import { isatty } from 'node:tty'
 import { pino, stdTimeFunctions } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Log, LogLevel } from '../log.ts'
 import { EXIT } from './exit-codes.ts'
+import { shownLine } from './log-words.ts'
 
 const STANDARD_ERROR = 2
 
@@ -13,10 +15,11 @@ export type ServerName = 'store' | 'inference'
 
 /**
  * Writes lines of JSON to standard error: `level` by name, `time` in ISO 8601, the server, and
- * `msg`, which is the same for equal events. Writing is synchronous, so that the last line before
- * an exit arrives.
+ * `msg`, which is the same for equal events. On a terminal, a line has its words instead. Writing
+ * is synchronous, so that the last line before an exit arrives.
  */
 export function openServerLog(level: LogLevel, server: ServerName): Log {
+  const output = pino.destination({ dest: STANDARD_ERROR, sync: true })
   const lines = pino(
     {
       level,
@@ -24,7 +27,7 @@ export function openServerLog(level: LogLevel, server: ServerName): Log {
       formatters: { level: (label) => ({ level: label }) },
       timestamp: stdTimeFunctions.isoTime,
     },
-    pino.destination({ dest: STANDARD_ERROR, sync: true }),
+    isatty(STANDARD_ERROR) ? { write: (line) => output.write(`${shownLine(line)}\n`) } : output,
   )
   return {
     debug: (message, fields) => lines.debug(fields, message),

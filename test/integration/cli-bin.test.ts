@@ -118,6 +118,40 @@ describe('bin/quarry', () => {
     expect(output).to.match(/^quarry \d/)
   })
 
+  // A hint is pasted into the shell from which the command was started.
+  const CALLS: Readonly<Record<string, { call: readonly string[]; hint: RegExp }>> = {
+    'by its path from here': { call: ['node', 'bin/quarry'], hint: /: node bin\/quarry table/ },
+    'from a folder of the checkout': {
+      call: ['sh', '-c', 'cd docs && exec node ../bin/quarry "$@"', 'sh'],
+      hint: /: node \.\.\/bin\/quarry table/,
+    },
+    'from elsewhere': {
+      call: ['sh', '-c', `cd / && exec node '${BIN}' "$@"`, 'sh'],
+      hint: /: node \S+\/bin\/quarry table/,
+    },
+    'by npx': { call: ['npx', 'quarry'], hint: /: npx quarry table/ },
+    'by its name on the path': {
+      call: ['sh', '-c', `PATH='${path.dirname(BIN)}':$PATH exec quarry "$@"`, 'sh'],
+      hint: /: quarry table/,
+    },
+    'by a wrapper': {
+      call: ['env', 'QUARRY_COMMAND=docker exec store quarry', 'node', 'bin/quarry'],
+      hint: /: docker exec store quarry table/,
+    },
+  }
+  for (const [way, { call, hint }] of Object.entries(CALLS)) {
+    it(`gives hints that can be pasted when it is called ${way}`, async () => {
+      service.tables.clear()
+      const [program = '', ...args] = [...call, 'table', 'list', '--url', service.url]
+      const { QUARRY_COMMAND: _, ...env } = process.env
+
+      const quarry = spawn(program, args, { cwd: ROOT, env })
+      const [output] = await Promise.all([text(quarry.stdout), once(quarry, 'close')])
+
+      expect(output).to.match(hint)
+    })
+  }
+
   it('names the remedy when the dependencies are not installed', async () => {
     await cp(path.join(ROOT, 'bin'), path.join(folder, 'bin'), { recursive: true })
 

@@ -167,7 +167,7 @@ describe('quarry cluster', () => {
       1,
       `error: ${THREE} holds a replica of it already\n`,
     ])
-    expect(unknown.stderr).to.include('quarry cluster nodes lists them')
+    expect(unknown.stderr).to.include('see them with: quarry cluster nodes')
     expect((await run(['move', shard])).exitCode).to.equal(2)
   })
 

@@ -40,7 +40,7 @@ describe('a service that the command line cannot reach', () => {
       stdout: '',
       stderr:
         `error: cannot reach http://127.0.0.1:${port}: no server listens there; ` +
-        'start one with: quarry swarm --data-dir ./data (ECONNREFUSED)\n',
+        `start one with: quarry swarm --data-dir ./data --api-port ${port} (ECONNREFUSED)\n`,
     })
   })
 

@@ -196,7 +196,9 @@ describe('quarry models', () => {
     await once(child, 'close')
 
     expect(child.exitCode).to.equal(1)
-    expect(stderr).to.include('stopped; to continue, run: quarry models pull acme/mini')
+    expect(stderr).to.include(
+      `models pull acme/mini --endpoint ${hub.endpoint} --models-dir ${modelsDir}`,
+    )
   })
 
   it('pull takes hub, token and folder from the environment', async () => {

@@ -7,6 +7,7 @@ import type { ContractProblem } from '../../../door/problems.ts'
 import { startDoor, type DoorParts, type DoorSettings } from '../../../door/server.ts'
 import type { RunningServer } from '../../../lib/http/listener.ts'
 import type { RequestMemory } from '../../../lib/http/request-memory.ts'
+import { ownCommand } from '../../../lib/process/own-command.ts'
 import type { RequestGate } from '../../batching/request-gate.ts'
 import type { InferenceService } from '../../service/inference-service.ts'
 import { INVALID_INPUT } from '../embed-input.ts'
@@ -63,8 +64,8 @@ export function startApiServer(options: ApiServerOptions): Promise<RunningServer
 }
 
 const MODELS_ARE_FOLDERS =
-  'models are folders that are found at the start: get one with "quarry models pull OWNER/NAME", see them with ' +
-  '"quarry models list", drop one with "quarry models rm", and start the server again'
+  `models are folders that are found at the start: get one with "${ownCommand('models pull OWNER/NAME')}", see them with ` +
+  `"${ownCommand('models list')}", drop one with "${ownCommand('models rm')}", and start the server again`
 
 const ONE_CHAT =
   'this server completes chats: POST /v1/chat/completions, or /api/generate with a prompt'

@@ -7,6 +7,7 @@
 //   CPM2  A refusal holds over restarts: other nodes may bring the revision ahead meanwhile. Only a recovery ends it.
 //   CPM3  While another node refuses the control plane, nobody who starts believes it.
 
+import { ownCommand } from '../../../lib/process/own-command.ts'
 import {
   CONFIGURATION_PREFIX,
   IDENTITY_KEY,
@@ -33,8 +34,8 @@ import {
 const POLL_MS = 1000
 const OLDER = 'the control plane is older than what this node has seen: this start waits'
 const OTHERS = 'another node has seen a newer one'
-const WAY_OUT =
-  'restart all nodes of the cluster, so that each reports what it knows, and then run "quarry cluster recover"'
+const wayOut = (): string =>
+  `restart all nodes of the cluster, so that each reports what it knows, and then run "${ownCommand('cluster recover')}"`
 
 /** What a start knows before it believes the control plane. */
 export interface KnownHere {
@@ -65,7 +66,7 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
     if (own !== '') await memory.refuse(own)
     // Once in each life, which may know more; and again if a recovery that did not come to its end has removed it.
     if (!hasReported || !now.isReported) await untilAnswered(() => report(known), waiting)
-    if (!hasReported) log.error(OLDER, { reason: refusal, remedy: WAY_OUT })
+    if (!hasReported) log.error(OLDER, { reason: refusal, remedy: wayOut() })
     hasReported = true
     await clock.sleep(POLL_MS, signal)
   }

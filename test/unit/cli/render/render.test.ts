@@ -9,7 +9,8 @@ import {
   plural,
 } from '../../../../cli/render/quantity.ts'
 import { formatTable } from '../../../../cli/render/text-table.ts'
-import { cutText, printable, textWidth, wrap } from '../../../../cli/render/text-width.ts'
+import { printable } from '../../../../lib/process/log-words.ts'
+import { cutText, textWidth, wrap } from '../../../../cli/render/text-width.ts'
 
 const PLAIN = { columns: 40, color: false, isTty: true }
 
