@@ -81,9 +81,13 @@ export function addQueryCommand(program: Command, context: CliContext): void {
     .option('--simple', 'QUERY is what a person types: typos, URLs, a word that is only begun')
     .option('--profile', 'show how long each phase took')
     .option(...STALE_OPTION)
-    .addHelpText(
-      'after',
-      `
+    .addHelpText('after', HELP)
+    .action((table: string, query: string | undefined, options: QueryOptions) =>
+      runQuery(table, query, { options, context }),
+    )
+}
+
+const HELP = `
 QUERY holds words, field:word, "phrases", +must, -must_not, AND, OR, NOT,
 (brackets), ranges like price:[5 TO 9], wild*, and fuzzy~. Without QUERY, every
 document is a hit. With QUERY and --meaning or --like, both lists are merged.
@@ -97,18 +101,22 @@ ${examples(
     'by price, descending',
     ownCommand("query books 'title:sea' --order-by -price --fields title,price"),
   ],
-)}`,
-    )
-    .action(async (table: string, query: string | undefined, options: QueryOptions) => {
-      const { out } = context.terminal
-      const answer = await askQuery(table, query, { options, context })
-      if (options.json === true) return writeLine(out, answer.text.trim())
-      const result = parseExactAnswer(answer.text)
-      await writeLine(out, queryView(result, out))
-      const cursor = nextCursor(result, pageOf(options))
-      if (cursor === undefined) return undefined
-      return writeLine(out, paint(out, 'dim', `next page: add --cursor ${shellWord(cursor)}`))
-    })
+)}`
+
+async function runQuery(
+  table: string,
+  query: string | undefined,
+  asked: { readonly options: QueryOptions; readonly context: CliContext },
+): Promise<void> {
+  const { options, context } = asked
+  const { out } = context.terminal
+  const answer = await askQuery(table, query, asked)
+  if (options.json === true) return writeLine(out, answer.text.trim())
+  const result = parseExactAnswer(answer.text)
+  await writeLine(out, queryView(result, out))
+  const cursor = nextCursor(result, pageOf(options))
+  if (cursor === undefined) return undefined
+  return writeLine(out, paint(out, 'dim', `next page: add --cursor ${shellWord(cursor)}`))
 }
 
 /**

@@ -13,8 +13,9 @@ const COLUMN_WIDTH_MIN = 10
 const GAP = 2
 
 export function describeTables(tables: readonly TableAnswer[], screen: Output): string {
-  if (tables.length === 0)
+  if (tables.length === 0) {
     return `no tables yet; create one with: ${ownCommand('table create NAME')}`
+  }
   const columns = [
     { title: 'TABLE' },
     { title: 'DOCUMENTS', align: 'right' },

@@ -119,7 +119,7 @@ describe('bin/quarry', () => {
   })
 
   // A hint is pasted into the shell from which the command was started.
-  const CALLS: Readonly<Record<string, { call: readonly string[]; hint: RegExp }>> = {
+  const CALLS: Readonly<Record<string, { call: readonly [string, ...string[]]; hint: RegExp }>> = {
     'by its path from here': { call: ['node', 'bin/quarry'], hint: /: node bin\/quarry table/ },
     'from a folder of the checkout': {
       call: ['sh', '-c', 'cd docs && exec node ../bin/quarry "$@"', 'sh'],
@@ -142,7 +142,7 @@ describe('bin/quarry', () => {
   for (const [way, { call, hint }] of Object.entries(CALLS)) {
     it(`gives hints that can be pasted when it is called ${way}`, async () => {
       service.tables.clear()
-      const [program = '', ...args] = [...call, 'table', 'list', '--url', service.url]
+      const [program, ...args] = [...call, 'table', 'list', '--url', service.url]
       const { QUARRY_COMMAND: _, ...env } = process.env
 
       const quarry = spawn(program, args, { cwd: ROOT, env })

@@ -3,11 +3,11 @@
 import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
+import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { CommandFolder } from '../support/processes/quarry-command.ts'
 
 const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
-const CONTROL = /\u001b\[\d*m|\r/g
 
 const SERVERS: Readonly<Record<string, { command: string; names: readonly string[] }>> = {
   'a store': {
@@ -40,7 +40,7 @@ describe('on a terminal', () => {
         if (String(chunk).includes('/readyz')) shell.stdin.end('\u0003')
       })
 
-      const shown = (await text(shell.stdout)).replaceAll(CONTROL, '')
+      const shown = stripVTControlCharacters(await text(shell.stdout)).replaceAll('\r', '')
 
       expect(shown).to.include('Press Ctrl-C to end it.')
       for (const name of names) expect(shown).to.match(new RegExp(String.raw`^  ${name} +\S`, 'm'))
