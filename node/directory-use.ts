@@ -2,7 +2,7 @@
 // what the other has stored.
 
 import { ServiceError } from '../lib/errors.ts'
-import { ownCommand } from '../lib/process/own-command.ts'
+import { ownCommand } from '../lib/own-command.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { TABLE_PREFIX } from './coordinator/tables/table-record.ts'

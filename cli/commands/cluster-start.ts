@@ -16,7 +16,7 @@ import {
 import { LogView } from '../cluster-start/log-view.ts'
 import { parseLauncherSettings } from '../config.ts'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError } from '../process/exit.ts'
 import { paint, writeLine } from '../process/terminal.ts'

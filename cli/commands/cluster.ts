@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import { describeCluster, describeNodes, describeShards } from '../cluster/cluster-view.ts'
 import { findNode } from '../cluster/node-names.ts'
 import { listShards } from '../cluster/shard-pages.ts'

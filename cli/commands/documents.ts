@@ -1,7 +1,7 @@
 // The commands `lookup` and `delete`, for documents by key.
 
 import type { Command } from 'commander'
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import { lookupPath, tablePath, type LookupParameters } from '../service/api-client.ts'
 import { newIdempotencyKey } from '../service/idempotency-key.ts'
 import type { CliContext } from '../process/context.ts'

@@ -4,7 +4,7 @@ import { INFERENCE_OPTIONS, parseInferenceConfig } from '../../inference/config.
 import type { InferenceSources } from '../../inference/config.ts'
 import type { RunningInference } from '../../inference/main.ts'
 import type { Flags } from '../../lib/options.ts'
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import type { CliContext } from '../process/context.ts'
 import { explainStart } from './explain-start.ts'
 import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'

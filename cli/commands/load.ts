@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
+import { ownCommand, shellWord } from '../../lib/own-command.ts'
 import { ServiceRefusal, tablePath } from '../service/api-client.ts'
 import type { ApiClient } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
+import { ownCommand, shellWord } from '../../lib/own-command.ts'
 import { tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { usageError } from '../process/exit.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import { ServiceRefusal, tablePath } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
 import { compareKeys, endOfPrefix } from '../service/key-prefix.ts'

@@ -1,7 +1,7 @@
 // Detects the format of an input from an option, its name or its first bytes. Pure.
 
 import path from 'node:path'
-import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
+import { ownCommand, shellWord } from '../../lib/own-command.ts'
 import { usageError } from '../process/exit.ts'
 
 export const INPUT_FORMATS = ['ndjson', 'json', 'csv', 'tsv'] as const

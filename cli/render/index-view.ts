@@ -1,6 +1,6 @@
 // Shows indexes: what they are of, how far they are, and which documents they lack.
 
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import { entriesOf, memberOf, numberOf, textOf } from '../service/service-answers.ts'
 import { paint } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'

@@ -11,6 +11,7 @@ export interface ServerPlaces {
   readonly inference_health?: string
 }
 
+/** A server that has begun to answer. */
 export interface ReadyServer {
   /** What runs, as the subject of a sentence. */
   readonly name: string

@@ -1,6 +1,6 @@
 // Shows tables: what they hold, their indexes, and their shards.
 
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import { edgeOf, paint } from '../process/terminal.ts'
 import type { Output } from '../process/terminal.ts'
 import type { ShardAnswer, TableAnswer } from '../service/service-answers.ts'

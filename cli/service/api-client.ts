@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { EXIT } from '../../lib/process/exit-codes.ts'
-import { ownCommand, shellWord } from '../../lib/process/own-command.ts'
+import { ownCommand, shellWord } from '../../lib/own-command.ts'
 import { explainConnection } from './explain-connection.ts'
 import { CliError } from '../process/exit.ts'
 import { HttpTransport } from './http-transport.ts'

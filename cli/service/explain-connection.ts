@@ -1,7 +1,7 @@
 // Explains a failed connection in one sentence with a remedy. The codes are those of the operating
 // system, of OpenSSL and of Node's HTTP client.
 
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 
 interface ConnectionFailure {
   readonly codes: readonly (string | RegExp)[]

@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { ownCommand } from '../../lib/process/own-command.ts'
+import { ownCommand } from '../../lib/own-command.ts'
 import { ResultCache } from '../batching/result-cache.ts'
 import { SharedResults } from '../batching/shared-results.ts'
 import type { ResultSource, StartedRun } from '../batching/shared-results.ts'

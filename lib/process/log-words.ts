@@ -16,6 +16,7 @@ const SAID: ReadonlySet<string> = new Set([
 
 const LEVEL_WIDTH = 5
 
+/** What a person reads of a line of a log. */
 export interface LogWords {
   readonly level: string
   readonly message: string

@@ -7,7 +7,7 @@
 //   CPM2  A refusal holds over restarts: other nodes may bring the revision ahead meanwhile. Only a recovery ends it.
 //   CPM3  While another node refuses the control plane, nobody who starts believes it.
 
-import { ownCommand } from '../../../lib/process/own-command.ts'
+import { ownCommand } from '../../../lib/own-command.ts'
 import {
   CONFIGURATION_PREFIX,
   IDENTITY_KEY,

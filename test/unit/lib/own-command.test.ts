@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
-import { shellWord } from '../../../../lib/process/own-command.ts'
+import { shellWord } from '../../../lib/own-command.ts'
 
 describe('a word of a command line', () => {
   for (const text of ['books', 'a b', "it's", '', '$HOME', '`id`', '*', '["0.5","a"]', '\\']) {
