@@ -1,12 +1,21 @@
 // The members of a configuration that say what the store embeds, and with which models.
 
+import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { parseJsonPath } from '../document/json-path.ts'
-import type { ChunkerSettings, EmbeddedPart, ManagedSettings } from './managed-settings.ts'
+import {
+  WHOLE_DOCUMENT,
+  type ChunkerSettings,
+  type EmbeddedPart,
+  type ManagedSettings,
+} from './managed-settings.ts'
 import { isPlainObject, type PlainMembers } from './setting-members.ts'
 
 /** The model that the local inference server always has. */
 const EMBEDDER_DEFAULT = { provider: 'quarry', model: 'quarry-static-en' } as const
+
+/** What is embedded of a document where the client says nothing: its texts, names first, without HTML. */
+const TEXTS = '{{texts this}}'
 
 /** Where a configuration of a model may hold a key that was written plainly. */
 const KEY_MEMBER = 'api_key'
@@ -43,14 +52,22 @@ function parseSource({ field, template }: PlainMembers, where: string): Embedded
     throw invalid(where, 'field and template exclude each other; give one of them')
   }
   if (typeof template === 'string') return { kind: 'template', template }
-  if (typeof field !== 'string') return { kind: 'document' }
+  if (typeof field !== 'string') return { kind: 'template', template: TEXTS }
   parseJsonPath(field, `${where}: field`)
   return { kind: 'field', path: field }
 }
 
 function showSource(source: EmbeddedPart): PlainMembers {
-  if (source.kind === 'field') return { field: source.path }
-  return source.kind === 'template' ? { template: source.template } : {}
+  switch (source.kind) {
+    case 'field':
+      return { field: source.path }
+    case 'template':
+      return { template: source.template }
+    case 'document':
+      return { template: WHOLE_DOCUMENT }
+    default:
+      return unreachable(source)
+  }
 }
 
 function parseChunker(value: unknown, where: string): ChunkerSettings {

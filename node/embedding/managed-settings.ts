@@ -4,12 +4,15 @@ import { failSetting, isPlainObject, membersOf, type PlainMembers } from './sett
 
 /** What is embedded of each document. */
 export type EmbeddedPart =
-  /** All of it. */
+  /** All of it, as WHOLE_DOCUMENT writes it. No new index has it: those of earlier versions keep what their vectors are of. */
   | { readonly kind: 'document' }
   /** The string at a path (node/document/json-path.ts). */
   | { readonly kind: 'field'; readonly path: string }
   /** What a template makes of it (node/template). */
   | { readonly kind: 'template'; readonly template: string }
+
+/** The template that makes what `document` means. */
+export const WHOLE_DOCUMENT = '{{encodeToon this}}'
 
 /** How texts are cut, so that each part gets a vector of its own. */
 export interface ChunkerSettings {

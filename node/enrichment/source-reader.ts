@@ -8,14 +8,12 @@ import { isJsonObject, withoutMember } from '../document/json-object.ts'
 import { parseJsonPath, textAtJsonPath, type JsonPath } from '../document/json-path.ts'
 import { kindAt } from '../document/json-scanner.ts'
 import { readLongString } from '../document/long-string.ts'
-import type { EmbeddedPart } from '../embedding/managed-settings.ts'
+import { WHOLE_DOCUMENT, type EmbeddedPart } from '../embedding/managed-settings.ts'
 import { RENDER_LIMITS_DEFAULT } from '../template/render-budget.ts'
 import { renderTemplate } from '../template/render-template.ts'
 import type { TemplateCache } from '../template/template-cache.ts'
 import type { SourcePart } from './enrichment.ts'
 
-/** A whole document as the product writes documents for models. */
-const WHOLE_DOCUMENT = '{{encodeToon this}}'
 /** The store writes it with every version, also where nothing else has changed. */
 const TIMESTAMP_FIELD = '_timestamp'
 

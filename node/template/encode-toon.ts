@@ -27,6 +27,8 @@ export interface ToonOptions {
   readonly delimiter: ToonDelimiter
 }
 
+export const TOON_DEFAULT: ToonOptions = { lengthMarker: true, indent: 2, delimiter: ',' }
+
 const DELIMITERS = [',', '\t', '|'] as const
 type ToonDelimiter = (typeof DELIMITERS)[number]
 const INDENT_MAX = 16

@@ -16,7 +16,7 @@ const MEDIA_HELPERS: Readonly<Record<string, MediaExpectation>> = {
   remoteText: 'text',
 }
 const BLOCK_HELPERS: ReadonlySet<string> = new Set(['if', 'unless', 'each', 'with'])
-const VALUE_HELPERS = ['eq', 'lookup', 'scrubHtml', 'encodeToon'] as const
+const VALUE_HELPERS = ['eq', 'lookup', 'scrubHtml', 'texts', 'encodeToon'] as const
 type ValueHelper = (typeof VALUE_HELPERS)[number]
 const NAMES = [...BLOCK_HELPERS, ...VALUE_HELPERS, ...Object.keys(MEDIA_HELPERS)]
 
@@ -212,9 +212,10 @@ export class ExpressionParser {
         const [object, name] = this.checkArguments(helper, args, { at, places: 2 })
         return { kind: 'lookup', object, name }
       }
-      case 'scrubHtml': {
+      case 'scrubHtml':
+      case 'texts': {
         const [value] = this.checkArguments(helper, args, { at, places: 1 })
-        return { kind: 'scrubHtml', value }
+        return { kind: helper, value }
       }
       case 'encodeToon': {
         const names = ['lengthMarker', 'indent', 'delimiter']

@@ -6,6 +6,7 @@ import type { Sliced } from '../../lib/sliced.ts'
 import { isRawNumber } from '../document/exact-json.ts'
 import type { JsonValue } from '../document/exact-json.ts'
 import { isJsonArray, isJsonObject } from '../document/json-object.ts'
+import { documentTexts } from './document-texts.ts'
 import { encodeToon, parseToonOptions } from './encode-toon.ts'
 import { equalValues } from './equal-values.ts'
 import { BoundedText, RenderBudget } from './render-budget.ts'
@@ -186,6 +187,8 @@ class Rendering {
         if (html === undefined) throw renderError('scrubHtml: the value must be a string')
         return yield* scrubHtml(html, this.#budget)
       }
+      case 'texts':
+        return yield* documentTexts(yield* this.#evaluate(expression.value, scope), this.#budget)
       case 'encodeToon':
         return yield* this.#encodeToon(expression, scope)
       default:

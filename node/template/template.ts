@@ -12,7 +12,7 @@ export type Expression =
   | PathExpression
   | { readonly kind: 'eq'; readonly left: Expression; readonly right: Expression }
   | LookupExpression
-  | { readonly kind: 'scrubHtml'; readonly value: Expression }
+  | { readonly kind: 'scrubHtml' | 'texts'; readonly value: Expression }
   | ToonExpression
 
 /** `a.b`, `../a`, `@root.a`, `@index`. */

@@ -709,12 +709,14 @@ export interface components {
             /**
              * @description The path of the text to embed: a name, a path with dots, or a JSONPath such as `$.items[0].name` or
              *     `$['two words']`. Its value must be a string; documents without it have no vector. Without `field`
-             *     and `template` the whole document is embedded.
+             *     and `template` the document is embedded as its texts: `template` is `{{texts this}}`.
              */
             readonly field?: string;
             /**
              * @description A template that makes the text to embed of the document, such as `{{title}}: {{scrubHtml body}}`. It
-             *     excludes `field`.
+             *     excludes `field`. The default, `{{texts this}}`, writes a line for each text that is made of words, names and
+             *     titles first, without HTML; numbers, dates, keys, addresses and code are left out, unless a document has
+             *     nothing else. `{{encodeToon this}}` writes all of it.
              */
             readonly template?: string;
             /**

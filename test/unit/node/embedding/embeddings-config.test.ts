@@ -35,17 +35,30 @@ describe('parseEmbeddingsConfig', () => {
     expect(parseEmbeddingsConfig(shown, WHERE)).to.deep.equal(settings)
   })
 
-  it('takes the shipped model and the whole document where a managed index says nothing', () => {
-    expect(parseEmbeddingsConfig({}, WHERE)).to.deep.equal({
+  it('takes the shipped model and the texts of documents where a managed index says nothing, and shows both', () => {
+    const settings = parseEmbeddingsConfig({}, WHERE)
+
+    expect(settings).to.deep.equal({
       external: false,
       sparse: false,
       dimension: undefined,
       metric: 'l2_squared',
       engine: 'usearch',
       quantization: 'f16',
-      source: { kind: 'document' },
+      source: { kind: 'template', template: '{{texts this}}' },
       embedder: { provider: 'quarry', model: 'quarry-static-en' },
     })
+    const shown = showEmbeddingsConfig({ ...settings, dimension: 208 })
+    expect(shown).to.include({ template: '{{texts this}}' })
+    expect(parseEmbeddingsConfig(shown, WHERE)).to.deep.equal({ ...settings, dimension: 208 })
+  })
+
+  it('keeps whole documents where an index of an earlier version embeds them, and shows a template that does', () => {
+    const settings = parseEmbeddingsConfig({ dimension: 208 }, WHERE)
+    const earlier = { ...settings, source: { kind: 'document' } }
+
+    expect(readEmbeddingsSettings(earlier)).to.deep.equal(earlier)
+    expect(showEmbeddingsConfig(earlier)).to.include({ template: '{{encodeToon this}}' })
   })
 
   it('shows a managed configuration that makes the same settings', () => {

@@ -193,6 +193,18 @@ describe('openEnrichment', () => {
     expect(later.hash).to.deep.equal(plain.hash)
   })
 
+  it('embeds for an index of an earlier version what its vectors are of, under the same hash', async () => {
+    const document = { title: 'Tides', tags: ['a', 'b'] }
+    const embedder = { provider: 'quarry' }
+    const shown = { source: { kind: 'template', template: '{{encodeToon this}}' }, embedder }
+
+    const earlier = await sourceIn({ source: { kind: 'document' }, embedder }, document)
+    const anew = await sourceIn(shown, document)
+
+    expect(anew.parts).to.deep.equal(earlier.parts)
+    expect(earlier.hash.toString('hex')).to.equal('867cc1230029c569aca19eef9bfb3b42')
+  })
+
   it('has another hash for other settings, but not for another key', async () => {
     const document = { text: 'tide', title: 'tide' }
     const embedder = { provider: 'openai', model: 'm', api_key: 'sk-one' }
