@@ -26,18 +26,31 @@ export interface TextSizes {
   readonly tokensMax: number
   /** Whether some ranges of keys have a word that their texts hardly say anything but. */
   readonly hasThemes?: boolean
+  /** Whether few documents have some of the fields. */
+  readonly hasRareFields?: boolean
 }
 
 /** Values of many scripts, and some that are words of texts. */
 const TAGS = ['t0', 'T1', '', wordOf(0), wordOf(12), ...countTo(24).map((n) => valueOf(n * 7 + 1))]
 
+/** A document in so many lacks a field that many have, or has one that few have. */
+const MANY_LACK = 10
+const FEW_HAVE = [2, 5, 12, 60]
+
 export class TextGenerator {
   readonly random: Random
   readonly sizes: TextSizes
+  /** For each field, whether a document has it: fields of many and of few are kept in two ways. */
+  readonly #has: readonly (() => boolean)[]
 
   constructor(random: Random, sizes: TextSizes) {
     this.random = random
     this.sizes = sizes
+    this.#has = countTo(4).map(() => {
+      const few = this.pick(FEW_HAVE)
+      const isRare = sizes.hasRareFields === true && this.below(3) === 0
+      return isRare ? () => this.below(few) === 0 : () => this.below(MANY_LACK) > 0
+    })
   }
 
   below(bound: number): number {
@@ -84,7 +97,7 @@ export class TextGenerator {
     return {
       key,
       expiresAtMs: this.below(8) === 0 ? NOW_MS - 50 + this.below(100) : 0,
-      fields: fields.filter(() => this.below(10) > 0),
+      fields: fields.filter((_, i) => this.#has[i]?.() ?? true),
     }
   }
 
@@ -161,6 +174,7 @@ export class TextGenerator {
       { kind: 'key-prefix', prefix: Buffer.from(`k${this.below(10)}`), boost },
       { kind: 'key-prefix', prefix: this.key().subarray(0, 1 + this.below(6)), boost },
       { kind: 'all', boost },
+      { kind: 'exists', field: this.pick(['body', 'tag', 'rank', 'place', 'absent']), boost },
       { kind: 'none' },
     ]
     return this.pick(queries)

@@ -12,7 +12,7 @@ import { TextGenerator, type TextSizes } from '../loads/text-generator.ts'
 
 /** Segments of a few documents, which are merged all the time. */
 export const TINY_LIMITS: TextIndexLimits = {
-  memorySegmentBytesMax: 4096,
+  memorySegmentBytesMax: 12_288,
   mergePolicy: {
     segmentsPerTier: 3,
     smallestBytes: 1024,

@@ -16,7 +16,9 @@ const PAGE_SHIFT = 15
 const PAGE_BYTES = 1 << PAGE_SHIFT
 const PAGES_MAX = 2 ** 24
 const MAGIC = 0x53585451 // QTXS
-const FORMAT_VERSION = 1
+const FORMAT_VERSION = 2
+/** Version 1 lists no documents of a field: all norms and columns have a place for each document. */
+const READ_VERSIONS: ReadonlySet<number> = new Set([1, FORMAT_VERSION])
 const COPIED_PER_STEP = 16 * PAGE_BYTES
 /** Lengths of the description and of the page table, checksum, magic. */
 const TRAILER_BYTES = 16
@@ -158,7 +160,8 @@ export class SegmentInput {
       this.description = this.#readTrailer()
       this.seek(0, 8)
       const isKnown = readUint32(this.view, this.at) === MAGIC
-      if (!isKnown || readUint32(this.view, this.at + 4) !== FORMAT_VERSION) throw this.corruption()
+      const version = readUint32(this.view, this.at + 4)
+      if (!isKnown || !READ_VERSIONS.has(version)) throw this.corruption()
     } catch (error) {
       this.close()
       throw error

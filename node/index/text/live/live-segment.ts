@@ -5,6 +5,7 @@
 // not on merges.
 
 import type { PostingsSource } from '../postings/postings-source.ts'
+import { FieldNorms } from '../encoding/field-norms.ts'
 import type { FieldStatistics, Segment } from '../segment/segment.ts'
 import type { Bitset } from '../encoding/bitset.ts'
 import type { Deletions, SegmentTerms } from './segment-terms.ts'
@@ -36,7 +37,7 @@ export class LiveSegment {
   readonly log: { readonly length: number }
   readonly #shares: SegmentShares
   readonly #deletions: Deletions
-  #noNorms = new Uint8Array(0)
+  #noNorms: FieldNorms | undefined
 
   constructor(segment: Segment, deletions: Deletions, shares: SegmentShares) {
     this.segment = segment
@@ -66,10 +67,8 @@ export class LiveSegment {
   }
 
   /** Norms of a field without lengths: 0 for every document. */
-  noNorms(): Uint8Array {
-    if (this.#noNorms.length < this.segment.docCount) {
-      this.#noNorms = new Uint8Array(this.segment.docCount)
-    }
+  noNorms(): FieldNorms {
+    this.#noNorms ??= FieldNorms.ofAll(new Uint8Array(this.segment.docCount))
     return this.#noNorms
   }
 

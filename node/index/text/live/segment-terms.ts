@@ -3,6 +3,7 @@
 
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../encoding/small-float.ts'
 import { hasBit, type Bitset } from '../encoding/bitset.ts'
@@ -80,12 +81,12 @@ export class SegmentTerms {
   }
 
   /** The documents with a length among the first `count` deletions, and the sum of their lengths. */
-  deletedLengths(name: string, norms: Uint8Array, count: number): FieldStatistics {
+  deletedLengths(name: string, norms: FieldNorms, count: number): FieldStatistics {
     const known = this.#lengths.get(name) ?? NOTHING
     const from = known.seen > count ? NOTHING : known
     let { docCount, totalLength } = from
     for (let i = from.seen; i < count; i += 1) {
-      const norm = norms[this.#log.values[i] ?? 0] ?? 0
+      const norm = norms.at(this.#log.values[i] ?? 0)
       if (norm === 0) continue
       docCount += 1
       totalLength += lengthOfByte(norm)

@@ -100,19 +100,6 @@ function areaTest(query: EngineQueryOf<'area'>): ColumnTest {
   }
 }
 
-/** Accepts every document with a value. */
-export const hasValue: ColumnTest = {
-  passes: (_, from, to) => from < to,
-  addPassing: (bits, from, { ends }) => {
-    let first = 0
-    for (let at = 0; at < ends.length; at += 1) {
-      const end = u32At(ends, at)
-      if (first < end) setBit(bits, from + at)
-      first = end
-    }
-  },
-}
-
 function isInBox(box: EngineQueryOf<'area'>['box'], lon: number, lat: number): boolean {
   if (lat < box.south || lat > box.north) return false
   if (box.west <= box.east) return lon >= box.west && lon <= box.east

@@ -1,6 +1,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE, type PostingsCursor } from '../postings/postings-cursor.ts'
 import { PositionsWalk } from '../postings/postings-source.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
 import {
   exactFrequency,
@@ -87,11 +88,10 @@ export interface PhrasePlace {
 }
 
 /**
- * How a phrase scores. A `slop` of 0 asks for the exact phrase. `norms` has one byte for each
- * document of the segment.
+ * How a phrase scores. A `slop` of 0 asks for the exact phrase.
  */
 export interface PhraseOptions extends TermWeight {
-  readonly norms: Uint8Array
+  readonly norms: FieldNorms
   readonly slop: number
   readonly poll: Poll
 }
@@ -145,7 +145,7 @@ export class PhraseScorer implements Scorer {
 
   score(): number {
     const { weight, lengths, norms } = this.#options
-    const length = lengths[norms[this.doc] ?? 0] ?? K1
+    const length = lengths[norms.at(this.doc)] ?? K1
     return (weight * this.#frequency) / (this.#frequency + length)
   }
 

@@ -2,6 +2,7 @@ import { unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import { bitCount, fullBitset, nextBit, subtract, type Bitset } from '../encoding/bitset.ts'
 import { ColumnScorer } from './column-scorer.ts'
 import { testOf, type ColumnQuery } from './column-test.ts'
@@ -132,7 +133,7 @@ export class QueryCompiler {
   }
 
   /** Fields without lengths have norm 0 everywhere. */
-  #norms(field: string): Uint8Array {
+  #norms(field: string): FieldNorms {
     const { segment } = this.#live
     return segment.field(field)?.norms ?? this.#live.noNorms()
   }

@@ -6,13 +6,16 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery, Expansion, TermMatcher } from '../engine-query.ts'
 import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
 import type { ColumnReader } from '../segment/column.ts'
+import { docsWithField } from '../segment/field-documents.ts'
 import type { Segment, SegmentField } from '../segment/segment.ts'
 import { newBitset, setBit, setBits, type Bitset } from '../encoding/bitset.ts'
-import { hasValue, rangeTest, type ColumnTest } from './column-test.ts'
+import { rangeTest, type ColumnTest } from './column-test.ts'
 import type { Poll } from '../poll.ts'
 import { TermWalk } from './term-walk.ts'
 
 const DOCS_PER_CHUNK = 4096
+const NO_BYTES = new Uint8Array(0)
+
 /** The costs of finding a term's postings, and of finding a key. */
 const POSTINGS_COST = 64
 const KEY_COST = 256
@@ -126,17 +129,18 @@ function tooManyTerms({ shown, termsMax, field }: FieldExpansion): ServiceError 
 /** The documents with a word in a text field, or with a value in another field. */
 export function* fieldSet(segment: Segment, name: string, poll: Poll): Sliced<Bitset> {
   const field = segment.field(name)
-  if (field?.column !== undefined) {
-    yield* field.prepareTerms()
-    return yield* columnSet(segment, { column: field.column, test: hasValue }, poll)
-  }
   const bits = newBitset(segment.docCount)
-  const norms = field?.norms ?? new Uint8Array(0)
-  const docCount = Math.min(norms.length, segment.docCount)
-  for (let from = 0; from < docCount; from += DOCS_PER_CHUNK) {
-    const to = Math.min(from + DOCS_PER_CHUNK, docCount)
-    for (let doc = from; doc < to; doc += 1) if ((norms[doc] ?? 0) > 0) setBit(bits, doc)
+  if (field === undefined) return bits
+  const dense = field.norms?.dense ?? NO_BYTES
+  for (let from = 0; from < dense.length; from += DOCS_PER_CHUNK) {
+    const to = Math.min(from + DOCS_PER_CHUNK, dense.length)
+    for (let doc = from; doc < to; doc += 1) if ((dense[doc] ?? 0) > 0) setBit(bits, doc)
     if (poll.spend(to - from)) yield poll.renewed()
+  }
+  if (dense.length > 0) return bits
+  for (const docs of docsWithField(field, segment.docCount)) {
+    setBits(bits, docs, docs.length)
+    if (poll.spend(DOCS_PER_CHUNK)) yield poll.renewed()
   }
   return bits
 }

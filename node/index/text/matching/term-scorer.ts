@@ -1,5 +1,6 @@
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
 import type { Scorer } from './scorer.ts'
 
@@ -19,17 +20,20 @@ export class TermScorer implements Scorer {
   readonly cursor: PostingsCursor
   readonly weight: number
   readonly lengths: Float64Array
-  readonly norms: Uint8Array
+  readonly norms: FieldNorms
+  /** The array of the norms of a field that many documents have, for the loops over its documents. */
+  readonly #dense: Uint8Array
   readonly cost: number
   /** The best score of each block; below 0 before its first use. */
   readonly #bounds: Float64Array
   #bestBound = -1
 
-  constructor(source: PostingsSource, norms: Uint8Array, { weight, lengths }: TermWeight) {
+  constructor(source: PostingsSource, norms: FieldNorms, { weight, lengths }: TermWeight) {
     this.cursor = new PostingsCursor(source)
     this.weight = weight
     this.lengths = lengths
     this.norms = norms
+    this.#dense = norms.dense
     this.cost = source.docFreq
     this.#bounds = new Float64Array(source.blockCount).fill(-1)
   }
@@ -51,7 +55,9 @@ export class TermScorer implements Scorer {
   }
 
   scoreOf(doc: number, freq: number): number {
-    return (this.weight * freq) / (freq + (this.lengths[this.norms[doc] ?? 0] ?? K1))
+    return (
+      (this.weight * freq) / (freq + (this.lengths[this.#dense[doc] ?? this.norms.at(doc)] ?? K1))
+    )
   }
 
   /** The best score of the term: no document scores more. */

@@ -3,6 +3,7 @@
 import { assert } from '../../../../lib/assert.ts'
 import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../encoding/bit-packing.ts'
 import { ByteBuffer } from '../encoding/byte-buffer.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 
 /** Frequencies from here on count as unbounded in a block's impacts. */
 const IMPACT_FREQ_MAX = 255
@@ -11,8 +12,8 @@ const UNBOUNDED_FREQ = 0
 /** The inputs that the postings of all terms of a field share while they are written. */
 export interface PostingsFieldOptions {
   readonly hasPositions: boolean
-  /** The norm byte of each document of the new segment; all equal for a field without norms. */
-  readonly norms: Uint8Array
+  /** The norms of the documents of the new segment; all 0 for a field without norms. */
+  readonly norms: FieldNorms
 }
 
 /** Gathers one term after the other: `add` each document in order, then `endTerm`. */
@@ -155,7 +156,7 @@ export class PostingsWriter {
     least.fill(256)
     for (let i = 0; i < this.#count; i += 1) {
       const freq = Math.min(this.#freqs[i] ?? 1, IMPACT_FREQ_MAX)
-      const norm = norms[this.#docs[i] ?? 0] ?? 0
+      const norm = norms.at(this.#docs[i] ?? 0)
       freqMax = Math.max(freqMax, freq)
       if (norm < (least[freq] ?? 0)) least[freq] = norm
     }

@@ -4,6 +4,7 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import { DiskColumn, type ColumnPlace, type ColumnReader } from './column.ts'
 import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
 import { DiskPostings } from '../postings/disk-postings.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import { hashOfKey, mayHaveKey } from './key-filter.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 import {
@@ -13,8 +14,12 @@ import {
   type SegmentField,
   type SegmentFieldKind,
 } from './segment.ts'
+import { SegmentNorms, type NormsPlace } from './segment-norms.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'
 import { sharedBytes } from '../encoding/shared-array.ts'
+
+/** A rough price of a field's objects in one thread. */
+const FIELD_BYTES = 512
 
 /** The description of a segment file: the places of all of its parts. */
 export interface SegmentDescription {
@@ -29,15 +34,15 @@ export interface SegmentDescription {
 }
 
 /**
- * The places of one field's parts. `norms` is an offset in the file, in bytes. An undefined part is
- * not in the file, because fields of this kind do not have it.
+ * The places of one field's parts. An undefined part is not in the file, because fields of this kind
+ * do not have it.
  */
 export interface FieldDescription {
   readonly name: string
   readonly kind: SegmentFieldKind
   readonly docCount: number
   readonly totalLength: number
-  readonly norms: number | undefined
+  readonly norms: NormsPlace | undefined
   readonly terms: DictionaryPlace | undefined
   readonly column: ColumnPlace | undefined
 }
@@ -45,8 +50,8 @@ export interface FieldDescription {
 /** The parts of a segment that one thread reads into memory and all threads share. */
 export interface SegmentResident {
   readonly filter: Uint8Array
-  /** The norms of all documents, by field. */
-  readonly norms: ReadonlyMap<string, Uint8Array>
+  /** The norms of all fields. */
+  readonly norms: Uint8Array
 }
 
 /**
@@ -63,6 +68,7 @@ export class DiskSegment implements Segment {
   readonly #description: SegmentDescription
   readonly #keys: DictionaryReader
   readonly #filter: Uint8Array
+  readonly #norms: Uint8Array
   readonly #fields: ReadonlyMap<string, DiskField>
 
   /**
@@ -71,21 +77,24 @@ export class DiskSegment implements Segment {
   static *open(file: SegmentInput, resident?: SegmentResident): Sliced<DiskSegment> {
     // The description's checksum has been verified: it is what the writer wrote.
     const description: SegmentDescription = JSON.parse(file.description)
-    const { docCount, keys, filter } = description
+    const { keys, filter } = description
+    const norms = yield* SegmentNorms.open(file, description, resident?.norms)
     const fields = new Map<string, DiskField>()
-    for (const field of description.fields) {
-      fields.set(field.name, yield* DiskField.open(file, field, docCount, resident))
+    for (const [i, field] of description.fields.entries()) {
+      fields.set(field.name, yield* DiskField.open(file, field, () => norms.at(i)))
       yield
     }
     return new DiskSegment(file, description, {
       keys: yield* DictionaryReader.open(file, keys, 'latin1'),
-      filter: resident?.filter ?? (yield* readShared(file, filter.offset, filter.bytes)),
+      filter: resident?.filter ?? (yield* readFilter(file, filter.offset, filter.bytes)),
+      norms: norms.bytes,
       fields,
     })
   }
 
   private constructor(file: SegmentInput, description: SegmentDescription, parts: SegmentParts) {
     const { docCount, keys, filter, expiry, fields } = description
+    this.#norms = parts.norms
     this.file = file
     this.#description = description
     this.#keys = parts.keys
@@ -93,19 +102,13 @@ export class DiskSegment implements Segment {
     this.#fields = parts.fields
     this.docCount = docCount
     this.firstExpiryMs = expiry?.firstMs ?? Infinity
-    let bytes = keys.indexBytes + filter.bytes
-    for (const field of fields) {
-      bytes += (field.norms === undefined ? 0 : docCount) + (field.terms?.indexBytes ?? 0)
-    }
+    let bytes = keys.indexBytes + filter.bytes + parts.norms.length
+    for (const { terms } of fields) bytes += FIELD_BYTES + (terms?.indexBytes ?? 0)
     this.bytesInMemory = bytes
   }
 
   get resident(): SegmentResident {
-    const norms = new Map<string, Uint8Array>()
-    for (const [name, field] of this.#fields) {
-      if (field.norms !== undefined) norms.set(name, field.norms)
-    }
-    return { filter: this.#filter, norms }
+    return { filter: this.#filter, norms: this.#norms }
   }
 
   /** The segment itself, because it never changes. */
@@ -158,58 +161,67 @@ export class DiskSegment implements Segment {
   }
 }
 
-function readShared(file: SegmentInput, offset: number, length: number): Sliced<Uint8Array> {
+function readFilter(file: SegmentInput, offset: number, length: number): Sliced<Uint8Array> {
   return file.copyInSteps(offset, length, sharedBytes(length))
 }
 
 interface SegmentParts {
   readonly keys: DictionaryReader
   readonly filter: Uint8Array
+  readonly norms: Uint8Array
   readonly fields: ReadonlyMap<string, DiskField>
 }
 
 class DiskField implements SegmentField {
   readonly name: string
   readonly kind: SegmentFieldKind
-  readonly norms: Uint8Array | undefined
   readonly docCount: number
   readonly totalLength: number
-  readonly column: ColumnReader | undefined
   readonly #file: SegmentInput
   readonly #terms: DictionaryReader | undefined
+  readonly #columnPlace: ColumnPlace | undefined
+  readonly #normsOf: () => FieldNorms | undefined
+  #norms: FieldNorms | undefined
+  #column: ColumnReader | undefined
 
+  /** `normsOf` makes the norms at their first use. */
   static *open(
     file: SegmentInput,
     description: FieldDescription,
-    docCount: number,
-    resident: SegmentResident | undefined,
+    normsOf: () => FieldNorms | undefined,
   ): Sliced<DiskField> {
-    const { name, norms, terms } = description
-    const shared = resident?.norms.get(name)
-    return new DiskField(file, description, {
-      norms:
-        norms === undefined ? undefined : (shared ?? (yield* readShared(file, norms, docCount))),
-      terms: terms === undefined ? undefined : yield* DictionaryReader.open(file, terms, 'utf8'),
-    })
+    const { terms } = description
+    const reader =
+      terms === undefined ? undefined : yield* DictionaryReader.open(file, terms, 'utf8')
+    return new DiskField(file, description, { terms: reader, normsOf })
   }
 
   private constructor(
     file: SegmentInput,
     description: FieldDescription,
-    { norms, terms }: { norms: Uint8Array | undefined; terms: DictionaryReader | undefined },
+    parts: { terms: DictionaryReader | undefined; normsOf: () => FieldNorms | undefined },
   ) {
-    const { name, kind, column } = description
+    const { name, kind } = description
     this.name = name
     this.kind = kind
     this.docCount = description.docCount
     this.totalLength = description.totalLength
     this.#file = file
-    this.norms = norms
-    this.#terms = terms
-    this.column =
-      column === undefined || kind === 'text'
-        ? undefined
-        : new DiskColumn(file, column, { kind, terms })
+    this.#columnPlace = description.column
+    this.#terms = parts.terms
+    this.#normsOf = parts.normsOf
+  }
+
+  get norms(): FieldNorms | undefined {
+    if (this.kind === 'text') this.#norms ??= this.#normsOf()
+    return this.#norms
+  }
+
+  get column(): ColumnReader | undefined {
+    const { kind } = this
+    if (this.#columnPlace === undefined || kind === 'text') return undefined
+    this.#column ??= new DiskColumn(this.#file, this.#columnPlace, { kind, terms: this.#terms })
+    return this.#column
   }
 
   find(term: string): DictionaryEntry | undefined {

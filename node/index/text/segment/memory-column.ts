@@ -1,16 +1,20 @@
-import type { ColumnChunk, ColumnKind, ColumnReader } from './column.ts'
+import { spreadEnds, type ColumnChunk, type ColumnKind, type ColumnReader } from './column.ts'
 import { GrowableFloat64, GrowableUint32 } from '../encoding/growable.ts'
+import { listInMemory, placeOf, type ListedDocuments } from '../encoding/listed-documents.ts'
 import type { TextRanks } from './text-order.ts'
 
 const NO_VALUES: Float64Array = new Float64Array(0)
 
 /**
- * The values of a field, which grow document by document. A keyword is kept as the number of its
+ * The values of a field, which grow document by document. Only documents with values are there, so that
+ * a field of few documents costs nothing for the others. A keyword is kept as the number of its
  * term, which does not change, and read as the rank of its term, which changes: see
  * MemoryColumnReader.
  */
 export class MemoryColumn {
   readonly kind: ColumnKind
+  readonly #docs = new GrowableUint32()
+  /** The number of values up to and with each document. */
   readonly #ends = new GrowableUint32()
   readonly #values = new GrowableFloat64()
 
@@ -19,7 +23,7 @@ export class MemoryColumn {
   }
 
   get bytes(): number {
-    return this.#ends.length * 4 + this.#values.length * 8
+    return (this.#docs.length + this.#ends.length) * 4 + this.#values.length * 8
   }
 
   /** Adds a value to the document for which `end` is called next. */
@@ -29,20 +33,47 @@ export class MemoryColumn {
 
   /** Ends a document. Documents ascend, and each is ended at most once. */
   end(doc: number): void {
-    const before = this.endOf(doc)
-    while (this.#ends.length < doc) this.#ends.push(before)
+    if (this.#values.length === this.#endAt(this.#ends.length - 1)) return
+    this.#docs.push(doc)
     this.#ends.push(this.#values.length)
   }
 
-  /** The number of values up to and including this document. */
-  endOf(doc: number): number {
-    const last = Math.min(doc, this.#ends.length - 1)
-    return last < 0 ? 0 : (this.#ends.values[last] ?? 0)
+  /** The number of documents below `doc` with values. */
+  countBelow(doc: number): number {
+    const { length, values } = this.#docs
+    // If one document has values, so have, most often, all before it.
+    if (doc <= length && (doc === 0 || values[doc - 1] === doc - 1)) return doc
+    return placeOf(values, doc, length)
+  }
+
+  /** The first `count` documents with values. */
+  docs(count: number): Uint32Array {
+    return this.#docs.values.subarray(0, count)
+  }
+
+  /** The number of values of the documents below this one. */
+  endBelow(doc: number): number {
+    return this.#endAt(this.countBelow(doc) - 1)
+  }
+
+  /** As `ColumnReader.read` answers, the values in the order of their addition. */
+  read(from: number, to: number): ColumnChunk {
+    const first = this.countBelow(from)
+    const last = this.countBelow(to)
+    const start = this.#endAt(first - 1)
+    const values = this.#values.values.slice(start, this.#endAt(last - 1))
+    const ends = this.#ends.values.subarray(first, last)
+    const docs = this.#docs.values.subarray(first, last)
+    return { values, ends: spreadEnds({ docs, ends }, { from, to, start }) }
   }
 
   /** A view of values in the order of their addition. */
   values(start: number, end: number): Float64Array {
     return this.#values.values.subarray(start, end)
+  }
+
+  #endAt(place: number): number {
+    return place < 0 ? 0 : (this.#ends.values[place] ?? 0)
   }
 }
 
@@ -50,14 +81,16 @@ export class MemoryColumn {
 export class MemoryColumnReader implements ColumnReader {
   readonly kind: ColumnKind
   readonly #column: MemoryColumn
+  readonly #docEnd: number
   readonly #rank: () => TextRanks
   #known: TextRanks | undefined
   /** The sorted ordinals of the last document, computed once for all of its values. */
   #ranked = { doc: -1, values: NO_VALUES }
 
-  /** `rank` returns the ranks of all terms. */
-  constructor(column: MemoryColumn, rank: () => TextRanks) {
+  /** It reads the documents below `docEnd`. `rank` returns the ranks of all terms. */
+  constructor(column: MemoryColumn, docEnd: number, rank: () => TextRanks) {
     this.kind = column.kind
+    this.#docEnd = docEnd
     this.#column = column
     this.#rank = rank
   }
@@ -74,8 +107,12 @@ export class MemoryColumnReader implements ColumnReader {
     return this.#ranks.lowerBound(term)
   }
 
+  get listed(): ListedDocuments {
+    return listInMemory(this.#column.docs(this.#column.countBelow(this.#docEnd)))
+  }
+
   count(doc: number): number {
-    return this.#column.endOf(doc) - this.#column.endOf(doc - 1)
+    return this.#column.endBelow(doc + 1) - this.#column.endBelow(doc)
   }
 
   value(doc: number, i: number): number {
@@ -84,10 +121,7 @@ export class MemoryColumnReader implements ColumnReader {
   }
 
   read(from: number, to: number): ColumnChunk {
-    const start = this.#column.endOf(from - 1)
-    const ends = new Uint32Array(to - from)
-    for (let i = 0; i < ends.length; i += 1) ends[i] = this.#column.endOf(from + i) - start
-    const values = this.#column.values(start, this.#column.endOf(to - 1)).slice()
+    const { values, ends } = this.#column.read(from, to)
     if (this.kind !== 'keyword') return { values, ends }
     const ranks = this.#ranks
     for (let i = 0; i < values.length; i += 1) values[i] = ranks.rankOf(values[i] ?? 0)
@@ -100,7 +134,7 @@ export class MemoryColumnReader implements ColumnReader {
   }
 
   #valuesOf(doc: number): Float64Array {
-    const values = this.#column.values(this.#column.endOf(doc - 1), this.#column.endOf(doc))
+    const values = this.#column.values(this.#column.endBelow(doc), this.#column.endBelow(doc + 1))
     if (this.kind !== 'keyword') return values
     const ranks = this.#ranks
     return values.map((term) => ranks.rankOf(term)).toSorted()

@@ -10,8 +10,10 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableField, TokenSequence } from '../indexable-document.ts'
 import type { ColumnReader } from './column.ts'
 import type { DictionaryEntry } from './dictionary.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import { GrowableUint32 } from '../encoding/growable.ts'
 import { MemoryColumn, MemoryColumnReader } from './memory-column.ts'
+import { MemoryNorms } from './memory-norms.ts'
 import { MemoryPostingsPool, type ReaderCount } from '../postings/memory-postings.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 import type { SegmentField, SegmentFieldKind } from './segment.ts'
@@ -21,8 +23,17 @@ import { TextOrder, type TextRanks } from './text-order.ts'
 
 /** A rough price of a term without its characters: the map's entry, and the arrays beside it. */
 const TERM_BYTES = 120
+/** A rough price of a field without documents: its objects and the arrays that are not full yet. */
+const FIELD_BYTES = 2048
 /** About a millisecond of work. */
 const VALUES_PER_STEP = 4096
+
+/** What a memory segment shares among its fields: a document is added to one field after the other. */
+export interface FieldOwner extends ReaderCount {
+  /** The terms of the tokens, and the distinct terms, of the field that is being added. */
+  readonly tokenTerms: GrowableUint32
+  readonly docTerms: GrowableUint32
+}
 
 /**
  * One field of a memory segment. Only `MemorySegment` adds to it, each document in one call and in
@@ -33,7 +44,7 @@ export class MemoryField {
   readonly kind: SegmentFieldKind
   docCount = 0
   totalLength = 0
-  #norms = new Uint8Array(0)
+  readonly #norms = new MemoryNorms()
   readonly #column: MemoryColumn | undefined
   readonly #terms = new TermNumbers()
   readonly #texts: string[] = []
@@ -43,22 +54,24 @@ export class MemoryField {
   /** The frequency and the next free position by term, of the document that is being added. */
   readonly #freqs = new GrowableUint32()
   readonly #nextPositions = new GrowableUint32()
-  readonly #tokenTerms = new GrowableUint32()
-  readonly #docTerms = new GrowableUint32()
+  readonly #tokenTerms: GrowableUint32
+  readonly #docTerms: GrowableUint32
   readonly #order = new TextOrder(this.#texts)
   #lastDoc = -1
 
-  constructor(name: string, kind: SegmentFieldKind, held: ReaderCount) {
+  constructor(name: string, kind: SegmentFieldKind, segment: FieldOwner) {
     this.name = name
     this.kind = kind
+    this.#tokenTerms = segment.tokenTerms
+    this.#docTerms = segment.docTerms
     this.#column = kind === 'text' ? undefined : new MemoryColumn(kind)
-    this.#postings = new MemoryPostingsPool(held)
+    this.#postings = new MemoryPostingsPool(segment)
   }
 
   get bytes(): number {
     const columnBytes = this.#column?.bytes ?? 0
     const termBytes = this.#texts.length * TERM_BYTES + this.#textBytes
-    return this.#norms.length + this.#postings.bytes + termBytes + columnBytes
+    return FIELD_BYTES + this.#norms.bytes + this.#postings.bytes + termBytes + columnBytes
   }
 
   /** Adds the field of a document. Documents ascend, and each has the field at most once. */
@@ -92,16 +105,19 @@ export class MemoryField {
 
   // ---- For views
 
-  /**
-   * One norm byte for each document up to the last with the field; later documents lack the field.
-   */
-  get norms(): Uint8Array | undefined {
-    return this.kind === 'text' ? this.#norms : undefined
+  /** The norms of the documents below `docEnd`; undefined unless the field is text. */
+  normsBelow(docEnd: number): FieldNorms | undefined {
+    return this.kind === 'text' ? this.#norms.below(docEnd) : undefined
   }
 
-  newColumnReader(): ColumnReader | undefined {
+  /** Visits the norms of the documents at or behind `docEnd` that have the field. */
+  forEachNormFrom(docEnd: number, visit: (byte: number) => void): void {
+    this.#norms.forEachFrom(docEnd, visit)
+  }
+
+  newColumnReader(docEnd: number): ColumnReader | undefined {
     if (this.#column === undefined) return undefined
-    return new MemoryColumnReader(this.#column, () => this.ranks())
+    return new MemoryColumnReader(this.#column, docEnd, () => this.ranks())
   }
 
   /** The ranks of all present terms. */
@@ -219,13 +235,8 @@ export class MemoryField {
   }
 
   #setNorm(doc: number, byte: number): void {
-    if (doc >= this.#norms.length) {
-      const larger = new Uint8Array(Math.max(doc + 1, this.#norms.length * 2, 64))
-      larger.set(this.#norms)
-      this.#norms = larger
-    }
-    this.#norms[doc] = byte
     if (byte === 0) return
+    this.#norms.add(doc, byte)
     this.docCount += 1
     this.totalLength += lengthOfByte(byte)
   }
@@ -237,18 +248,20 @@ class MemoryFieldView implements SegmentField {
   readonly column: ColumnReader | undefined
   readonly #field: MemoryField
   readonly #docEnd: number
+  #norms: FieldNorms | undefined
   #totals: { readonly docCount: number; readonly totalLength: number } | undefined
 
   constructor(field: MemoryField, docEnd: number) {
     this.name = field.name
     this.kind = field.kind
-    this.column = field.newColumnReader()
+    this.column = field.newColumnReader(docEnd)
     this.#field = field
     this.#docEnd = docEnd
   }
 
-  get norms(): Uint8Array | undefined {
-    return this.#field.norms?.subarray(0, this.#docEnd)
+  get norms(): FieldNorms | undefined {
+    this.#norms ??= this.#field.normsBelow(this.#docEnd)
+    return this.#norms
   }
 
   get docCount(): number {
@@ -286,12 +299,10 @@ class MemoryFieldView implements SegmentField {
   #count(): { readonly docCount: number; readonly totalLength: number } {
     if (this.#totals !== undefined) return this.#totals
     let { docCount, totalLength } = this.#field
-    const norms = this.#field.norms ?? new Uint8Array(0)
-    for (let doc = this.#docEnd; doc < norms.length; doc += 1) {
-      const norm = norms[doc] ?? 0
-      if (norm > 0) docCount -= 1
-      totalLength -= lengthOfByte(norm)
-    }
+    this.#field.forEachNormFrom(this.#docEnd, (byte) => {
+      docCount -= 1
+      totalLength -= lengthOfByte(byte)
+    })
     this.#totals = { docCount, totalLength }
     return this.#totals
   }

@@ -6,7 +6,7 @@
 //       (see F1 of the memory field).
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { IndexableDocument } from '../indexable-document.ts'
+import type { IndexableDocument, IndexableField } from '../indexable-document.ts'
 import { GrowableFloat64, GrowableInt32, GrowableUint32 } from '../encoding/growable.ts'
 import { MemoryField } from './memory-field.ts'
 import { NO_ORDINAL, type Segment, type SegmentField } from './segment.ts'
@@ -27,6 +27,8 @@ export class MemorySegment {
   readers = 0
   firstExpiryMs = Infinity
   hasOrdinals = false
+  readonly tokenTerms = new GrowableUint32()
+  readonly docTerms = new GrowableUint32()
   readonly #keys: string[] = []
   readonly #docs = new Map<string, number>()
   /** The earlier document with the same key, for views that do not contain the last one. */
@@ -35,20 +37,15 @@ export class MemorySegment {
   readonly #ordinals = new GrowableUint32()
   readonly #fields = new Map<string, MemoryField>()
   readonly #order = new TextOrder(this.#keys)
-  #bytes = 0
-  #measuredDocs = 0
+  #fieldBytes = 0
 
   get docCount(): number {
     return this.#keys.length
   }
 
-  /** The bytes of all added documents, cached because callers ask more often than it changes. */
+  /** The bytes of all added documents, and of the fields that are being added. */
   get bytesInMemory(): number {
-    if (this.#measuredDocs === this.docCount) return this.#bytes
-    this.#bytes = this.docCount * (KEY_BYTES + 16)
-    for (const field of this.#fields.values()) this.#bytes += field.bytes
-    this.#measuredDocs = this.docCount
-    return this.#bytes
+    return this.docCount * (KEY_BYTES + 16) + this.#fieldBytes
   }
 
   /**
@@ -59,7 +56,7 @@ export class MemorySegment {
     const doc = this.#keys.length
     let yieldAt = FIELDS_PER_STEP
     for (const [i, field] of document.fields.entries()) {
-      yield* this.#fieldFor(field).add(doc, field)
+      yield* this.#addField(doc, field)
       if (i < yieldAt) continue
       yieldAt += FIELDS_PER_STEP
       yield
@@ -118,7 +115,15 @@ export class MemorySegment {
     return this.#order.ranks().sorted
   }
 
-  #fieldFor({ name, kind }: IndexableDocument['fields'][number]): MemoryField {
+  /** Counts what the field grows by: a segment may have thousands of fields, and a document has few. */
+  *#addField(doc: number, field: IndexableField): Sliced<void> {
+    const before = this.#fields.get(field.name)?.bytes ?? 0
+    const grown = this.#fieldFor(field)
+    yield* grown.add(doc, field)
+    this.#fieldBytes += grown.bytes - before
+  }
+
+  #fieldFor({ name, kind }: IndexableField): MemoryField {
     let field = this.#fields.get(name)
     if (field === undefined) {
       field = new MemoryField(name, kind, this)

@@ -4,15 +4,18 @@
 
 import { must } from '../../../../lib/assert.ts'
 import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
+import { LISTED_SHARE } from './column.ts'
 import { writeColumn } from './column-writer.ts'
 import { DictionaryWriter, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
+import { FieldNorms } from '../encoding/field-norms.ts'
 import type { FieldDescription, SegmentDescription } from './disk-segment.ts'
 import { GatheredPostings } from '../postings/gathered-postings.ts'
 import { addToFilter, hashOfKey, newKeyFilter } from './key-filter.ts'
+import { newDocsWithField, type NewDocuments } from './new-documents.ts'
+import { newNorms, writeNorms } from './norms-writer.ts'
 import { PostingsWriter } from '../postings/postings-writer.ts'
 import { NO_ORDINAL, type Segment, type SegmentField } from './segment.ts'
 import type { SegmentOutput } from '../encoding/segment-file.ts'
-import { lengthOfByte } from '../encoding/small-float.ts'
 import { TextMerge } from './text-merge.ts'
 
 const DOCS_PER_SLICE = 1024
@@ -27,6 +30,7 @@ const SHORT_MAX = 128
 /** Bytes of ended terms are written in pieces of about this size. */
 const PENDING_BYTES_MAX = 32 * 1024
 const DOCS_MAPPED_PER_STEP = 65_536
+const NO_NORMS = FieldNorms.ofAll(new Uint8Array(0))
 
 /** One of the segments that a new segment is made of. */
 export interface SegmentInput {
@@ -72,13 +76,14 @@ function keptCount(docMap: Int32Array): number {
   return count
 }
 
+/** One field in each source; undefined for a source without it. */
+type SourceFields = readonly (SegmentField | undefined)[]
+
 class Merge {
   readonly #segments: readonly Segment[]
   readonly #docMaps: readonly Int32Array[]
   readonly #out: SegmentOutput
-  /** The source segment of each new document. */
-  readonly #sourceOf: Uint16Array
-  readonly #docOf: Uint32Array
+  readonly #documents: NewDocuments
   readonly #docCount: number
   readonly #gathered = new GatheredPostings()
   readonly #meter = new StepMeter(POSTINGS_PER_STEP)
@@ -88,8 +93,12 @@ class Merge {
     this.#docMaps = docMaps
     this.#out = out
     this.#docCount = docMaps.reduce((sum, docMap) => sum + keptCount(docMap), 0)
-    this.#sourceOf = new Uint16Array(this.#docCount)
-    this.#docOf = new Uint32Array(this.#docCount)
+    this.#documents = {
+      count: this.#docCount,
+      sourceOf: new Uint16Array(this.#docCount),
+      docOf: new Uint32Array(this.#docCount),
+      docMaps,
+    }
   }
 
   *run(): Paced<WrittenSegment> {
@@ -100,7 +109,8 @@ class Merge {
     const fields: FieldDescription[] = []
     for (const name of [...names].toSorted()) {
       if (this.#meter.spend(FIELD_COST)) yield
-      fields.push(yield* this.#writeField(name))
+      const field = yield* this.#writeField(name)
+      if (field !== undefined) fields.push(field)
       yield* this.#out.keepUp()
     }
     const docCount = this.#docCount
@@ -123,8 +133,8 @@ class Merge {
         const { text, ordinal } = must(merge.items[i], 'an item of each source')
         if (docMap[ordinal] === -1) continue
         docMap[ordinal] = next
-        this.#sourceOf[next] = source
-        this.#docOf[next] = ordinal
+        this.#documents.sourceOf[next] = source
+        this.#documents.docOf[next] = ordinal
         writer.add(text)
         addToFilter(filter, hashOfKey(text))
         next += 1
@@ -144,7 +154,7 @@ class Merge {
     for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
       const count = Math.min(DOCS_PER_SLICE, this.#docCount - from)
       for (let i = 0; i < count; i += 1) {
-        const doc = this.#docOf[from + i] ?? 0
+        const doc = this.#documents.docOf[from + i] ?? 0
         const expiresAtMs = this.#source(from + i).expiriesOf(doc, doc + 1)[0] ?? 0
         page[i] = expiresAtMs
         if (expiresAtMs > 0) firstMs = Math.min(firstMs, expiresAtMs)
@@ -162,7 +172,7 @@ class Merge {
     for (let from = 0; from < this.#docCount; from += DOCS_PER_SLICE) {
       const count = Math.min(DOCS_PER_SLICE, this.#docCount - from)
       for (let i = 0; i < count; i += 1) {
-        const doc = this.#docOf[from + i] ?? 0
+        const doc = this.#documents.docOf[from + i] ?? 0
         page[i] = this.#source(from + i).ordinalsOf(doc, doc + 1)[0] ?? NO_ORDINAL
       }
       this.#out.write(new Uint8Array(page.buffer, 0, count * 4))
@@ -171,58 +181,48 @@ class Merge {
     return { offset }
   }
 
-  *#writeField(name: string): Paced<FieldDescription> {
+  /** Undefined for a field that none of the documents has any more. */
+  *#writeField(name: string): Paced<FieldDescription | undefined> {
     const fields = this.#segments.map((segment) => segment.field(name))
     const { kind } = must(
       fields.find((field) => field !== undefined),
       'a segment with the field',
     )
-    const norms = new Uint8Array(kind === 'text' ? this.#docCount : 0)
-    const lengths = yield* this.#mapNorms(fields, norms)
-    const normsOffset = this.#out.offset
-    yield* this.#out.writeInSteps(norms)
-    const hasTerms = kind === 'text' || kind === 'keyword'
-    const terms = hasTerms ? yield* this.#writeTerms(fields, norms) : undefined
-    const documents = { count: this.#docCount, sourceOf: this.#sourceOf, docOf: this.#docOf }
-    const columns = fields.map((field) => field?.column)
-    const column =
-      kind === 'text'
-        ? undefined
-        : yield* writeColumn(this.#out, documents, { columns, ordinals: terms?.ordinals })
-    return {
-      name,
-      kind,
-      ...lengths,
-      norms: kind === 'text' ? normsOffset : undefined,
-      terms: terms?.place,
-      column,
-    }
+    return kind === 'text'
+      ? yield* this.#writeText(name, fields)
+      : yield* this.#writeValues({ name, kind }, fields)
   }
 
-  *#mapNorms(
-    fields: readonly (SegmentField | undefined)[],
-    norms: Uint8Array,
-  ): Sliced<{ docCount: number; totalLength: number }> {
-    let docCount = 0
-    let totalLength = 0
-    for (let doc = 0; doc < norms.length; doc += 1) {
-      const norm = fields[this.#sourceOf[doc] ?? 0]?.norms?.[this.#docOf[doc] ?? 0] ?? 0
-      norms[doc] = norm
-      if (norm > 0) docCount += 1
-      totalLength += lengthOfByte(norm)
-      if (doc % (DOCS_PER_SLICE * 8) === 0) yield
-    }
-    return { docCount, totalLength }
+  *#writeText(name: string, fields: SourceFields): Paced<FieldDescription | undefined> {
+    const { norms, docCount, totalLength } = yield* newNorms(this.#documents, fields)
+    if (docCount === 0) return undefined
+    const place = yield* writeNorms(this.#out, norms)
+    const { place: terms } = yield* this.#writeTerms(fields, norms)
+    return { name, kind: 'text', docCount, totalLength, norms: place, terms, column: undefined }
+  }
+
+  *#writeValues(
+    { name, kind }: Pick<FieldDescription, 'name' | 'kind'>,
+    fields: SourceFields,
+  ): Paced<FieldDescription | undefined> {
+    const docs = yield* newDocsWithField(this.#documents, fields, LISTED_SHARE)
+    const terms = kind === 'keyword' ? yield* this.#writeTerms(fields, undefined) : undefined
+    const columns = fields.map((field) => field?.column)
+    const documents = { ...this.#documents, docs }
+    const column = yield* writeColumn(this.#out, documents, { columns, ordinals: terms?.ordinals })
+    if (column.listed?.count === 0) return undefined
+    const none = { docCount: 0, totalLength: 0, norms: undefined }
+    return { name, kind, ...none, terms: terms?.place, column }
   }
 
   /** Also returns the new ordinal of each ordinal, for each segment. */
   *#writeTerms(
-    fields: readonly (SegmentField | undefined)[],
-    norms: Uint8Array,
+    fields: SourceFields,
+    norms: FieldNorms | undefined,
   ): Paced<{ place: DictionaryPlace; ordinals: readonly Uint32Array[] }> {
-    const hasPositions = norms.length > 0
+    const hasPositions = norms !== undefined
     const dictionary = new DictionaryWriter('utf8')
-    const writer = new PostingsWriter({ hasPositions, norms })
+    const writer = new PostingsWriter({ hasPositions, norms: norms ?? NO_NORMS })
     const ordinals = fields.map((field) => new Uint32Array(field?.column?.ordinalCount ?? 0))
     const rankOf = fields.map(() => 0)
     let count = 0
@@ -255,7 +255,7 @@ class Merge {
   }
 
   *#gather(
-    fields: readonly (SegmentField | undefined)[],
+    fields: SourceFields,
     merge: TextMerge<DictionaryEntry>,
     hasPositions: boolean,
   ): Sliced<void> {
@@ -274,6 +274,6 @@ class Merge {
   }
 
   #source(doc: number): Segment {
-    return must(this.#segments[this.#sourceOf[doc] ?? 0], 'the segment of a document')
+    return must(this.#segments[this.#documents.sourceOf[doc] ?? 0], 'the segment of a document')
   }
 }

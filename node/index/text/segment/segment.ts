@@ -1,6 +1,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { ColumnReader } from './column.ts'
 import type { DictionaryEntry } from './dictionary.ts'
+import type { FieldNorms } from '../encoding/field-norms.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 
 export type SegmentFieldKind = 'text' | 'keyword' | 'number' | 'point'
@@ -24,7 +25,7 @@ export interface SegmentField {
   readonly name: string
   readonly kind: SegmentFieldKind
   /** The byte of each document's length, 0 without the field; undefined unless text. */
-  readonly norms: Uint8Array | undefined
+  readonly norms: FieldNorms | undefined
   /** Documents with a length above 0 and the sum of their quantised lengths, deleted included. */
   readonly docCount: number
   readonly totalLength: number

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { FieldNorms } from '../../../../../../node/index/text/encoding/field-norms.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { PostingsOutput } from '../../../../../../node/index/sparse/postings/postings-bytes.ts'
 import { PostingsWriter } from '../../../../../../node/index/sparse/postings/postings-writer.ts'
@@ -26,7 +27,10 @@ describe('writers of postings, which cursors halve', () => {
   })
 
   it('refuse documents of a word that do not ascend', () => {
-    const made = new TextPostingsWriter({ hasPositions: false, norms: new Uint8Array(8) })
+    const made = new TextPostingsWriter({
+      hasPositions: false,
+      norms: FieldNorms.ofAll(new Uint8Array(8)),
+    })
     made.add(5, 1)
     made.add(5, 1)
     expect(() => made.endTerm()).to.throw('the documents of a term ascend')

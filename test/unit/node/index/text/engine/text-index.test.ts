@@ -236,11 +236,21 @@ describe('the text index', () => {
   it('writes the bytes of the golden file', () => {
     fillAndFlush().close()
 
-    const written = readFileSync(path.join(directory, '1.segment')).toString('hex')
-    expect(written).to.equal(goldenHex('text-segment.hex'))
+    expect(segmentHex()).to.equal(goldenHex('text-segment.hex'))
   })
 
-  it('writes the bytes of the golden file with ordinals, and reads them', () => {
+  it('reads the golden file of version 1', () => {
+    fillAndFlush().close()
+    writeSegmentHex(goldenHex('text-segment-1.hex'))
+
+    const index = open()
+    expect(keysOf(index, term('fox'))).to.deep.equal(['a', 'c'])
+    expect(keysOf(index, { kind: 'exists', field: 'tag', boost: 1 })).to.deep.equal(['a'])
+    expect(keysOf(index, between('rank', 1, 2))).to.deep.equal(['b'])
+    index.close()
+  })
+
+  function fillWithOrdinals(): void {
     const index = open()
     const upserts = [
       { ...documentOf('a', 'fox'), ordinal: 0x01020304 },
@@ -250,15 +260,68 @@ describe('the text index', () => {
     index.apply({ sequence: 3, upserts, deletes: [] })
     index.flush()
     index.close()
+  }
 
-    const file = path.join(directory, '1.segment')
-    expect(readFileSync(file).toString('hex')).to.equal(goldenHex('text-segment-ordinals.hex'))
-    const snapshot = open().snapshot()
-    const [live] = snapshot.segments
-    expect([...(live?.segment.ordinalsOf(0, 3) ?? [])]).to.deep.equal([0x01020304, NO_ORDINAL, 7])
-    snapshot.release()
+  it('writes the bytes of the golden file with ordinals, and reads them and those of version 1', () => {
+    fillWithOrdinals()
+    expect(segmentHex()).to.equal(goldenHex('text-segment-ordinals.hex'))
+
+    for (const name of ['text-segment-ordinals.hex', 'text-segment-ordinals-1.hex']) {
+      writeSegmentHex(goldenHex(name))
+      const index = open()
+      const snapshot = index.snapshot()
+      const [live] = snapshot.segments
+      const ordinals = [...(live?.segment.ordinalsOf(0, 3) ?? [])]
+      expect(ordinals, name).to.deep.equal([0x01020304, NO_ORDINAL, 7])
+      snapshot.release()
+      index.close()
+    }
   })
+
+  it('writes the bytes of the golden file with fields of few documents, and reads them', () => {
+    const index = open()
+    const rare = { kind: 'text', name: 'rare', tokens: [{ term: 'owl', position: 0 }], length: 1 }
+    const tag = { kind: 'keyword', name: 'tag', values: ['red', 'blue'] } as const
+    const rank = { kind: 'number', name: 'rank', values: [2, 1] } as const
+    const place = { kind: 'point', name: 'place', values: [{ lon: 1, lat: 2 }] } as const
+    const fields = new Map<number, IndexableDocument['fields']>([
+      [3, [{ ...rare, kind: 'text' }, tag]],
+      [17, [rank, place, { ...tag, values: ['red'] }]],
+      [39, [{ ...rare, kind: 'text' }, place]],
+    ])
+    const upserts = Array.from({ length: 40 }, (_, i) => {
+      return documentOf(`k${String(i).padStart(2, '0')}`, 'fox', fields.get(i))
+    })
+    index.apply({ sequence: 3, upserts, deletes: [] })
+    index.flush()
+    index.close()
+
+    expect(segmentHex()).to.equal(goldenHex('text-segment-listed.hex'))
+    const again = open()
+    const owl: EngineQuery = { kind: 'term', field: 'rare', term: 'owl', boost: 1 }
+    expect(keysOf(again, owl)).to.deep.equal(['k03', 'k39'])
+    expect(keysOf(again, between('rank', 2, 3))).to.deep.equal(['k17'])
+    for (const [field, keys] of [
+      ['tag', ['k03', 'k17']],
+      ['place', ['k17', 'k39']],
+    ] as const) {
+      expect(keysOf(again, { kind: 'exists', field, boost: 1 }), field).to.deep.equal(keys)
+    }
+    again.close()
+  })
+
+  function segmentHex(): string {
+    return readFileSync(path.join(directory, '1.segment')).toString('hex')
+  }
+
+  function writeSegmentHex(hex: string): void {
+    writeFileSync(path.join(directory, '1.segment'), Buffer.from(hex, 'hex'))
+  }
 })
+
+function between(field: string, min: number, max: number): EngineQuery {
+  return { kind: 'range', field, min, max, boost: 1 }
+}
 
 function goldenHex(name: string): string {
   const file = path.resolve(import.meta.dirname, '../../../../../golden', name)

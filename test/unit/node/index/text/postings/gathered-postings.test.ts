@@ -7,6 +7,7 @@ import type {
   PostingsSource,
 } from '../../../../../../node/index/text/postings/postings-source.ts'
 import { PostingsWriter } from '../../../../../../node/index/text/postings/postings-writer.ts'
+import { FieldNorms } from '../../../../../../node/index/text/encoding/field-norms.ts'
 
 /** One block of documents with so many positions each. */
 function sourceOf(freqsOfDocs: readonly number[]): PostingsSource {
@@ -45,7 +46,10 @@ function sourceOf(freqsOfDocs: readonly number[]): PostingsSource {
 /** The bytes of the postings, gathered in one way. */
 function bytesOf(gather: (gathered: GatheredPostings) => void, docCount: number): Uint8Array {
   const gathered = new GatheredPostings()
-  const writer = new PostingsWriter({ hasPositions: true, norms: new Uint8Array(docCount).fill(1) })
+  const writer = new PostingsWriter({
+    hasPositions: true,
+    norms: FieldNorms.ofAll(new Uint8Array(docCount).fill(1)),
+  })
   gather(gathered)
   runAtOnce(gathered.write(writer, docCount, true))
   writer.endTerm()
