@@ -2,7 +2,7 @@
 // an eighth for the terms of recent lookups, 1/32 for selections, and the rest, at most 64 MiB, for memory
 // segments, including the one that is being flushed. The bound leaves out the parts that grow with the documents:
 // norms, the sparse indexes of dictionaries, key filters and deletions take some five bytes for each
-// document and text field, and a document that expires takes twelve bytes more.
+// document and each text field that it has, and a document that expires takes twelve bytes more.
 
 import { PageCache } from '../encoding/page-cache.ts'
 import { TermCache } from '../live/term-cache.ts'
