@@ -6,6 +6,7 @@ import { collectHistory, HISTORY_RETENTION_MS } from '../shard/housekeeping/hist
 import { DroppedArtifacts } from '../shard/housekeeping/dropped-artifacts.ts'
 import { EXPIRY_PERIOD_MS, expireDue, retimeDocuments } from '../shard/housekeeping/expiry.ts'
 import type { LedShard } from '../shard/led-shard.ts'
+import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { LedShards } from './shards/led-shards.ts'
 import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import { PIN_RENEW_MS, type ReadPins } from './read-pins.ts'
@@ -20,7 +21,7 @@ import {
   type TransactionRecovery,
 } from './transactions/transaction-recovery.ts'
 
-const COLLECTION_PERIOD_MS = 60_000
+export const COLLECTION_PERIOD_MS = 60_000
 const REPAIR_PERIOD_MS = 1000
 
 /** The parts of the node whose periodic work the housekeeper starts. It closes none of them. */
@@ -33,6 +34,8 @@ export interface NodeHousekeeperOptions {
   readonly admin: TableAdmin
   readonly pins: ReadPins
   readonly log: Log
+  /** The stores of all its replicas. Absent: nothing is compacted. */
+  readonly stores?: Pick<KvStoreFactory, 'compact'> | undefined
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
 }
@@ -64,7 +67,10 @@ export class NodeHousekeeper {
       clock.every(FORGET_PERIOD_MS, () => finisher.forgetResolved()),
       clock.every(REPAIR_PERIOD_MS, () => this.repair()),
       clock.every(EXPIRY_PERIOD_MS, () => this.expire()),
-      clock.every(COLLECTION_PERIOD_MS, () => this.collect()),
+      clock.every(COLLECTION_PERIOD_MS, async () => {
+        await this.collect()
+        await this.#compact()
+      }),
       clock.every(PIN_RENEW_MS, () => this.#with.pins.renew(this.#stop.signal)),
     )
     for (const shard of this.#with.led.all()) this.retime([shard])
@@ -106,6 +112,18 @@ export class NodeHousekeeper {
       if (dropped === 0) return
       this.#with.log.info('vectors of dropped indexes removed', { ...placeOf(shard), dropped })
     })
+  }
+
+  /** Replicas that this node does not lead have deleted as much as their leaders. */
+  async #compact(): Promise<void> {
+    const { stores, log } = this.#with
+    try {
+      await stores?.compact?.(this.#stop.signal, (shardId, bytes) =>
+        log.info('store compacted', { shardId, ...bytes }),
+      )
+    } catch (error) {
+      log.warn('housekeeping failed', { what: 'compaction', error: String(error) })
+    }
   }
 
   /** Gives the documents the expiry of a changed policy, in the background. */

@@ -155,7 +155,7 @@ export async function openStore(
   const admin = new TableAdmin({ ...known, clock, log, randomBits, completeIndex })
   const pins = new ReadPins(clock, parts.nodeId)
   const shared = { hybridClock, led, pins }
-  const kept = { ...shared, clock, log, mayRepair }
+  const kept = { ...shared, clock, log, mayRepair, stores: parts.stores }
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
   const idempotency = new Idempotency({ clock, admin, registry })
   const store = new SwarmStore({

@@ -8,6 +8,7 @@ import {
   type MetricFamily,
   type MetricSource,
 } from '../../lib/metrics.ts'
+import { runInTurn, StepMeter, type Sliced } from '../../lib/sliced.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { LedShard } from '../shard/led-shard.ts'
@@ -17,10 +18,13 @@ import type { NodeHousekeeper } from './node-housekeeper.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
-import { countIndexes } from './tables/index-summary.ts'
+import { countIndexesSliced } from './tables/index-summary.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import type { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import type { TransactionRunner } from './transactions/transaction-runner.ts'
+
+/** The counts of so many shards are read in about a millisecond. */
+const SHARDS_PER_STEP = 256
 
 /** The parts of the node that count. A scrape reads them, and changes nothing. */
 export interface StoreMetricsOptions {
@@ -38,12 +42,13 @@ export interface StoreMetricsOptions {
 }
 
 export function storeMetrics(options: StoreMetricsOptions): MetricSource {
+  const { clock, led } = options
   return async () =>
     [
       ...(await nodeFamilies(options)),
       ...transactionFamilies(options),
-      ...backlogFamilies(options.led.all()),
-      ...indexFamilies(options),
+      ...backlogFamilies(await runInTurn(backlogOf(led.all()), { clock })),
+      ...(await indexFamilies(options)),
     ].flatMap(familyLines)
 }
 
@@ -127,34 +132,53 @@ function transactionFamilies({
   ]
 }
 
-function backlogFamilies(shards: readonly LedShard[]): readonly MetricFamily[] {
-  const total = (valueOf: (shard: LedShard) => number): number =>
-    shards.reduce((sum, shard) => sum + valueOf(shard), 0)
+/** What shards have under way. */
+interface Backlog {
+  readonly transactionRecords: number
+  readonly heldKeys: number
+  readonly proposals: number
+  readonly proposedBytes: number
+  readonly unstoredBytes: number
+}
+
+function* backlogOf(shards: readonly LedShard[]): Sliced<Backlog> {
+  const meter = new StepMeter(SHARDS_PER_STEP)
+  const sum = {
+    transactionRecords: 0,
+    heldKeys: 0,
+    proposals: 0,
+    proposedBytes: 0,
+    unstoredBytes: 0,
+  }
+  for (const { load, heldKeys } of shards) {
+    sum.transactionRecords += load.transactionRecords
+    sum.heldKeys += heldKeys
+    sum.proposals += load.proposals
+    sum.proposedBytes += load.proposedBytes
+    sum.unstoredBytes += load.unstoredBytes
+    if (meter.spend(1)) yield
+  }
+  return sum
+}
+
+function backlogFamilies(backlog: Backlog): readonly MetricFamily[] {
   return [
     gauge(
       'quarry_transaction_records',
       'Stored records of transactions over several shards.',
-      total(({ load }) => load.transactionRecords),
+      backlog.transactionRecords,
     ),
-    gauge(
-      'quarry_held_keys',
-      'Keys that running transactions hold.',
-      total(({ heldKeys }) => heldKeys),
-    ),
+    gauge('quarry_held_keys', 'Keys that running transactions hold.', backlog.heldKeys),
     gauge(
       'quarry_pending_commands',
       'Commands of shards that are not durable yet.',
-      total(({ load }) => load.proposals),
+      backlog.proposals,
     ),
-    gauge(
-      'quarry_pending_command_bytes',
-      'Bytes of these commands.',
-      total(({ load }) => load.proposedBytes),
-    ),
+    gauge('quarry_pending_command_bytes', 'Bytes of these commands.', backlog.proposedBytes),
     gauge(
       'quarry_unstored_bytes',
       'Bytes that are durable in the journal and not in the stores yet.',
-      total(({ load }) => load.unstoredBytes),
+      backlog.unstoredBytes,
     ),
   ]
 }
@@ -163,13 +187,14 @@ function backlogFamilies(shards: readonly LedShard[]): readonly MetricFamily[] {
  * Counted by shard: an index of a table of four shards counts four times. The names are from when text
  * was the only kind of index, and stay: dashboards and alerts know them.
  */
-function indexFamilies({
+async function indexFamilies({
+  clock,
   registry,
   led,
   indexEvents,
-}: StoreMetricsOptions): readonly MetricFamily[] {
+}: StoreMetricsOptions): Promise<readonly MetricFamily[]> {
   if (indexEvents === undefined) return []
-  const counts = countIndexes(registry.tables(), led)
+  const counts = await runInTurn(countIndexesSliced(registry.tables(), led), { clock })
   const { firstBuilds, rebuilds, failures, documentsSetAside, slowedWrites, questions } =
     indexEvents
   return [

@@ -63,6 +63,12 @@ export interface KvStore extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** Hears which store was compacted, and the bytes of its files before and after it. */
+export type OnCompacted = (
+  name: string,
+  bytes: { readonly bytesBefore: number; readonly bytesAfter: number },
+) => void
+
 /**
  * Opens and removes stores by name, so that a shard depends neither on LevelDB nor on files.
  * - `open` creates a missing directory. A store that another process holds is UNAVAILABLE, with a
@@ -70,9 +76,13 @@ export interface KvStore extends AsyncDisposable {
  * - A power failure may take back unsynced writes of a store, the newest first. So the store then
  *   has its state after some write, at or after the last `flush`.
  * - `destroy` of a missing directory succeeds. `list` names the existing stores.
+ * - `compact` gives back the disk of what was deleted, in one open store after the other, where it is much. It keeps no
+ *   read or write waiting.
  */
 export interface KvStoreFactory {
   open(name: string): Promise<KvStore>
   destroy(name: string): Promise<void>
   list(): Promise<readonly string[]>
+  /** Absent: stores give back the disk of what was deleted by themselves. */
+  compact?(signal: AbortSignal, onCompacted: OnCompacted): Promise<void>
 }

@@ -17,6 +17,13 @@ import { ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DiskGuard } from './disk-guard.ts'
 import type { KvEntry, KvOp, KvRange, KvSnapshot, KvStore } from './kv-store.ts'
+import {
+  DeletedBytes,
+  isWorthCompacting,
+  PIECE_BYTES_MAX,
+  piecesOf,
+  type CompactedRange,
+} from './level-compaction.ts'
 import { closedError, damagedEntry, levelError } from './level-error.ts'
 import { openLevel } from './level-opening.ts'
 import { LevelPages, asBuffer } from './level-pages.ts'
@@ -61,6 +68,12 @@ export interface LevelOptions {
   readonly onFailure?: (error: ServiceError) => void
 }
 
+/** What the disk of a store was before a compaction, and is after it. */
+export interface Compaction {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+}
+
 type Database = ClassicLevel<Uint8Array, Uint8Array>
 type LevelSnapshot = ReturnType<Database['snapshot']>
 
@@ -80,6 +93,8 @@ export class LevelKvStore implements KvStore {
   #refusal: ServiceError | undefined
   #damage: ServiceError | undefined
   #generation = 0
+  readonly #deleted = new DeletedBytes()
+  #compacting: Promise<void> | undefined
   #recovering: Promise<void> | undefined
   #closed: Promise<void> | undefined
 
@@ -169,6 +184,33 @@ export class LevelKvStore implements KvStore {
     }
   }
 
+  /**
+   * Gives back the disk of deleted entries, if these are a quarter of the store, as far as an estimate can tell. It ends
+   * early when the store is closed or the signal aborts. A disk without room for a piece is left alone.
+   */
+  async compactDeleted(signal: AbortSignal): Promise<Compaction | undefined> {
+    if (!isWorthCompacting(this.#deleted.estimate, 0)) return undefined
+    const before = await this.approximateBytes({})
+    if (!isWorthCompacting(this.#deleted.estimate, before)) return undefined
+    this.#deleted.restart()
+    this.#compacting = this.#compact(signal)
+    await this.#compacting
+    return { bytesBefore: before, bytesAfter: await this.approximateBytes({}) }
+  }
+
+  async #compact(signal: AbortSignal): Promise<void> {
+    await this.flush()
+    const whole = { start: KEY_START, end: KEY_END }
+    const sizeOf = ({ start, end }: CompactedRange): Promise<number> =>
+      this.approximateBytes({ gte: start, lt: end })
+    for await (const { start, end } of piecesOf(whole, sizeOf)) {
+      const mayWrite = this.#guard?.hasRoomFor(2 * PIECE_BYTES_MAX) !== false
+      if (signal.aborted || this.#closing.signal.aborted || !mayWrite) return
+      this.#assertNotRefusing()
+      await this.#db.compactRange(start, end)
+    }
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -187,6 +229,7 @@ export class LevelKvStore implements KvStore {
     this.#closing.abort()
     await this.#recovering
     await this.#tail
+    await this.#compacting?.catch(() => undefined) // its caller hears of it
     await this.#db.close()
     for (const listener of this.#closeListeners) listener()
   }
@@ -255,6 +298,7 @@ export class LevelKvStore implements KvStore {
       for (const op of ops) {
         if (op.type === 'put') batch.put(op.key, sealValue(op.key, op.value))
         else batch.del(op.key)
+        this.#deleted.note(op)
       }
       await batch.write({ sync })
     } catch (error) {

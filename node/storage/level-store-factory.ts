@@ -6,7 +6,7 @@ import path from 'node:path'
 import { assert } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import { syncDirectory } from './durable-file.ts'
-import type { KvStoreFactory } from './kv-store.ts'
+import type { KvStoreFactory, OnCompacted } from './kv-store.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 import type { LevelOptions } from './level-kv-store.ts'
 
@@ -49,7 +49,7 @@ export interface LevelStoreOptions extends LevelOptions {
 export class LevelStoreFactory implements KvStoreFactory {
   readonly #root: string
   readonly #options: LevelStoreOptions
-  readonly #open = new Set<string>()
+  readonly #open = new Map<string, LevelKvStore>()
   #onDamage: (name: string, error: ServiceError) => void = () => undefined
 
   private constructor(root: string, options: LevelStoreOptions) {
@@ -89,7 +89,7 @@ export class LevelStoreFactory implements KvStoreFactory {
       onDamage: (error) => this.#onDamage(name, error),
     })
     if (isNew) await syncDirectory(this.#root)
-    this.#open.add(name)
+    this.#open.set(name, store)
     store.onClosed(() => this.#open.delete(name))
     return store
   }
@@ -116,6 +116,18 @@ export class LevelStoreFactory implements KvStoreFactory {
     await rename(from, directory)
     await syncDirectory(this.#root)
     await syncDirectory(path.dirname(from))
+  }
+
+  async compact(signal: AbortSignal, onCompacted: OnCompacted): Promise<void> {
+    for (const [name, store] of this.#open) {
+      if (signal.aborted) return
+      try {
+        const bytes = await store.compactDeleted(signal)
+        if (bytes !== undefined) onCompacted(name, bytes)
+      } catch (error) {
+        if (this.#open.get(name) === store) throw error // otherwise it was closed meanwhile
+      }
+    }
   }
 
   async list(): Promise<readonly string[]> {

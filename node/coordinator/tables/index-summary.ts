@@ -1,8 +1,12 @@
 // The health of the indexes of all tables, for the status and the metrics of the node.
 
+import { runAtOnce, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { IndexActivity, IndexHealth } from '../../shard/following/index-health.ts'
 import type { LedShards } from '../shards/led-shards.ts'
 import type { OpenTable } from './open-table.ts'
+
+/** The health of the indexes of so many shards is read in about a millisecond. */
+const SHARDS_PER_STEP = 64
 
 /** Counted by shard: an index of a table of four shards counts four times. */
 export interface IndexCounts {
@@ -35,12 +39,22 @@ export interface IndexTrouble {
   readonly refusesSearches: boolean
 }
 
+/** As `countIndexesSliced`, for readers that cannot wait. */
 export function countIndexes(tables: readonly OpenTable[], led: LedShards): IndexCounts {
+  return runAtOnce(countIndexesSliced(tables, led))
+}
+
+export function* countIndexesSliced(
+  tables: readonly OpenTable[],
+  led: LedShards,
+): Sliced<IndexCounts> {
+  const meter = new StepMeter(SHARDS_PER_STEP)
   const counts = { none: 0, building: 0, failed: 0, catching_up: 0 }
   let refusing = 0
   let entriesBehindMax = 0
   let documentsBehind = 0
   for (const table of tables) {
+    if (meter.spend(Math.max(1, table.shards.length))) yield
     for (const { activity, answers, entriesBehind } of indexHealthOf(table, led)) {
       counts[activity.kind] += 1
       // An index of a table without documents is opened in a moment, and searches wait for it.
