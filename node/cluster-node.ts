@@ -14,10 +14,11 @@ import { endProcess, loggedEnd, openServerLog } from '../lib/process/server-proc
 import { ApiMetrics } from './api/metrics.ts'
 import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
+import { startWaitingServer } from './api/server/waiting-server.ts'
 import { ClusterMap } from './cluster/cluster-map.ts'
 import { DamageReport } from './cluster/damage-report.ts'
 import { LeaderPlaces } from './cluster/leader-places.ts'
-import { awaitControlPlane } from './cluster/recovery/await-control-plane.ts'
+import { awaitControlPlane, type KnownHere } from './cluster/recovery/await-control-plane.ts'
 import { ControlPlaneMemory } from './cluster/recovery/control-plane-memory.ts'
 import { rememberControlPlane } from './cluster/recovery/remember-control-plane.ts'
 import { followSeenLives } from './cluster/registrar.ts'
@@ -43,6 +44,7 @@ import type { Coordination } from './coordination/coordination.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
 import { LoopbackLink } from './coordinator/cluster/loopback-link.ts'
 import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
+import { recoverForOperators } from './coordinator/cluster/recover-for-operators.ts'
 import { sizesOf } from './coordinator/cluster/shard-sizes.ts'
 import { openClusterStore } from './coordinator/open-cluster-store.ts'
 import type { OpenedStore } from './coordinator/open-store.ts'
@@ -200,13 +202,24 @@ async function openDisk({ config, life, clock, log }: Base) {
 
 type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 
+/** A node that has to wait answers the operation that ends the wait. */
+async function believeControlPlane({ config, ...base }: Base, known: KnownHere): Promise<void> {
+  await using waiting = new AsyncDisposableStack()
+  const recover = (without: readonly string[]) => recoverForOperators(known.coordination, without)
+  const onRefused = async (): Promise<void> => {
+    const server = await startWaitingServer(apiOptionsOf(config, base.log), recover)
+    waiting.defer(() => server.close())
+  }
+  await awaitControlPlane({ ...known, onRefused }, base)
+}
+
 /** The ways to etcd and to the other nodes. */
 async function openControlPlane(base: Base, { nodeId, journal, memory, identity }: Disk) {
   const { config, files, life, clock, log, signal } = base
   const coordination = await untilAnswered(() => openEtcd(config, files, { clock, nodeId }), base)
   life.onClose(() => coordination.close())
   const promisedOf = (id: string): number => journal.stateOf(id).promised
-  await awaitControlPlane({ coordination, memory, identity, promisedOf }, base)
+  await believeControlPlane(base, { coordination, memory, identity, promisedOf })
   const map = await ClusterMap.open({ coordination, clock, log }, signal)
   life.onClose(() => map.close())
   life.onClose(rememberControlPlane({ map, memory, nodeId, clock, log }))

@@ -5,7 +5,8 @@ import type { CliContext } from '../process/context.ts'
 import { CliError } from '../process/exit.ts'
 import { writeLine } from '../process/terminal.ts'
 import { formatCount, plural } from '../render/quantity.ts'
-import type { ApiClient } from '../service/api-client.ts'
+import { ServiceRefusal, type ApiClient } from '../service/api-client.ts'
+import { parseAnswer, textOf } from '../service/service-answers.ts'
 import { parseClusterShard, parseNode, parseNodes } from '../service/cluster-answers.ts'
 import type { ClusterShardAnswer, EmptyingAnswer, NodeAnswer } from '../service/cluster-answers.ts'
 import { describeMove } from './cluster-view.ts'
@@ -73,6 +74,11 @@ async function lookAtNode(
   { node, signal }: { readonly node: string; readonly signal: AbortSignal },
 ): Promise<NodeAnswer> {
   const { text } = await client.request({ method: 'GET', path: '/cluster/nodes', signal })
+  const silence = textOf(parseAnswer(text), 'problem')
+  // What one node knows says nothing about the end of the work.
+  if (silence !== '') {
+    throw new ServiceRefusal({ status: 503, code: 'UNAVAILABLE', message: silence, body: text })
+  }
   const found = parseNodes(text).find(({ id }) => id === node)
   if (found !== undefined) return found
   throw new CliError(EXIT.refused, 'NOT_FOUND', `node ${node} is not in the cluster any more`)

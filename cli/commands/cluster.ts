@@ -12,7 +12,7 @@ import { CliError, usageError } from '../process/exit.ts'
 import { writeLine } from '../process/terminal.ts'
 import { printable } from '../../lib/process/log-words.ts'
 import { parseNodes, parseSummary } from '../service/cluster-answers.ts'
-import { memberOf, parseAnswer } from '../service/service-answers.ts'
+import { memberOf, parseAnswer, textOf } from '../service/service-answers.ts'
 import { addClusterRecoverCommand } from './cluster-recover.ts'
 import { addClusterStartCommand } from './cluster-start.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
@@ -73,13 +73,25 @@ function addNodes(cluster: Command, context: CliContext): void {
       const { out } = context.terminal
       const client = openClient(options, context)
       const { text } = await client.request({ method: 'GET', path: '/cluster/nodes' })
-      if (options.json !== true) return writeLine(out, describeNodes(parseNodes(text), out))
+      if (options.json !== true) {
+        return writeLine(out, `${describeNodes(parseNodes(text), out)}${describeAge(text)}`)
+      }
       const nodes = memberOf(parseAnswer(text), 'nodes')
       for (const node of Array.isArray(nodes) ? nodes : []) {
         await writeLine(out, JSON.stringify(node))
       }
       return undefined
     })
+}
+
+/** Said when no controller reports. */
+function describeAge(text: string): string {
+  const answer = parseAnswer(text)
+  const age = memberOf(answer, 'age_ms')
+  if (typeof age !== 'number') return ''
+  const seconds = Math.round(age / 1000)
+  const problem = printable(textOf(answer, 'problem'))
+  return `\nas the asked node knew them ${seconds} s ago: ${problem}`
 }
 
 interface ShardsOptions extends ClientOptions {

@@ -38,7 +38,11 @@ export function knownCounts(map: Known, nowMs: number): KnownCounts {
   return { ageMs, nodes, shards, moves, isFrozen: health.kind === 'frozen' }
 }
 
-function conditionOf({ state, registration }: KnownNode): keyof KnownCounts['nodes'] | undefined {
+/** Undefined for a node that is gone and that nobody waits for. */
+export function conditionOf({
+  state,
+  registration,
+}: Pick<KnownNode, 'state' | 'registration'>): keyof KnownCounts['nodes'] | undefined {
   if (registration === undefined) {
     return state === 'decommissioned' || state === 'forgotten' ? undefined : 'away'
   }

@@ -38,6 +38,7 @@ import { DroppedReplicas } from './cluster/dropped-replicas.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
 import { NearReplicas } from './cluster/near-replicas.ts'
 import { KnownPlaces } from './cluster/known-places.ts'
+import { recoverForOperators } from './cluster/recover-for-operators.ts'
 import { ReplicaAudit } from './cluster/replica-audit.ts'
 import { offerCopy, ReplicaCopies } from './cluster/replica-copies.ts'
 import { ReplicaCounts } from './cluster/replica-counts.ts'
@@ -220,7 +221,8 @@ function buildSeen(
     linkTo: (node) => leaders.linkTo(node),
     clock,
   })
-  const cluster = new ControlledCluster({ control, registry, lags, clock })
+  const recover = (without: readonly string[]) => recoverForOperators(parts.coordination, without)
+  const cluster = new ControlledCluster({ control, registry, lags, recover, clock })
   const counted = () => ({
     elections: counts.elections,
     inSyncChanges: counts.inSyncChanges,

@@ -22,6 +22,7 @@ export const NEED_A_CLUSTER: ReadonlySet<string> = new Set([
   'undrainNode',
   'decommissionNode',
   'forgetNode',
+  'recoverCluster',
   'moveReplica',
   'transferLeader',
 ])

@@ -46,6 +46,7 @@ describe('quarry cluster', () => {
           control,
           registry: opened.registry,
           lags: control.lags,
+          recover: control.recover,
           clock: systemClock,
         })
       },
@@ -95,6 +96,35 @@ describe('quarry cluster', () => {
     )
     expect(none.stdout).to.equal('no such shards\n')
     expect(wrong.exitCode).to.equal(2)
+  })
+
+  it('nodes says how old the list is while no controller reports', async () => {
+    control.failure = new ServiceError('UNAVAILABLE', 'etcd has no quorum')
+
+    const { exitCode, stdout } = await run(['nodes'])
+
+    const lines = stdout.trimEnd().split('\n')
+    expect([exitCode, lines.length, lines.at(-1)]).to.deep.equal([
+      0,
+      6,
+      'as the asked node knew them 1 s ago: etcd has no quorum',
+    ])
+  })
+
+  it('recover asks the node, prints what was decided, and is harmless to repeat', async () => {
+    const first = await run(['recover', '--without', `${TWO},51c9`])
+    const again = await run(['recover'])
+    const both = await run(['recover', '--url', api.url, '--etcd', 'http://127.0.0.1:1'])
+
+    expect([first.exitCode, again.exitCode, both.exitCode]).to.deep.equal([0, 0, 2])
+    expect(control.leftOut).to.deep.equal([[TWO, '51c9'], []])
+    const [table, known, gone] = ['t'.repeat(16), 'a'.repeat(16), 'b'.repeat(16)]
+    expect(first.stdout.trimEnd().split('\n')).to.deep.equal([
+      `${table}/${known}: epoch 8, as node n1 knew it; in sync n1`,
+      `${table}/${gone}: etcd does not know it any more; its replicas stay on the disks`,
+      'Recovery 1: 1 shards, as 2 nodes reported them. The nodes continue.',
+    ])
+    expect(again.stdout).to.equal('No node waits before an older etcd: nothing was changed.\n')
   })
 
   it('drain shows its progress, and ends when the node holds nothing', async () => {

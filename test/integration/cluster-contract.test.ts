@@ -11,6 +11,7 @@ import { until } from '../support/until.ts'
 import { describeBadInput } from '../suites/bad-input.ts'
 import { describeOperations, type Operate } from '../suites/operations.ts'
 
+const RECOVER = '/api/v1/cluster/recover'
 const NODES = '/api/v1/cluster/nodes'
 const SHARDS = '/api/v1/cluster/shards'
 
@@ -82,6 +83,17 @@ function describeSteering(operate: Operate): void {
     expect([drained.status, used.status]).to.deep.equal([202, 202])
     expect(JSON.parse(drained.body).state).to.equal('draining')
     expect(JSON.parse(used.body).state).to.equal('serving')
+  })
+
+  it('recover nothing while no node waits, however often', async () => {
+    for (const body of ['', '{}', '{"without":["node"]}']) {
+      const { status, body: text } = await operate('recoverCluster', RECOVER, body)
+      expect([status, JSON.parse(text).performed, JSON.parse(text).recovery]).to.deep.equal([
+        200,
+        false,
+        0,
+      ])
+    }
   })
 
   it('refuse to decommission an unknown node', async () => {

@@ -5,11 +5,9 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { messageOf } from '../../lib/errors.ts'
 import { must } from '../../lib/assert.ts'
-import { recoverControlPlane } from '../../node/recover-control-plane.ts'
-import { parseEtcdConfig } from '../../node/cluster-config.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
+import { freePorts } from '../support/servers/free-ports.ts'
 import { until } from '../support/until.ts'
 
 const SHARDS = 2
@@ -20,6 +18,13 @@ async function ask(node: TestNode, route: string, body?: unknown): Promise<Respo
     headers: { 'content-type': 'application/json' },
     ...(body === undefined ? {} : sent),
   })
+}
+
+/** Undefined while nobody listens. */
+async function send(url: string) {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: '{}' }).catch(() => undefined)
+  return answer && { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
 interface Shard {
@@ -133,7 +138,9 @@ describe('a cluster of which a part goes back', function () {
   }
 
   it('waits when etcd goes back and the nodes restart, and loses nothing after a recovery', async () => {
-    await using cluster = await NodeProcesses.start()
+    await using cluster = await NodeProcesses.start(0)
+    const ports = await freePorts(3)
+    for (const port of ports) await cluster.add(1, ['--api-port', `${port}`])
     const { etcd } = cluster
     const member = must(etcd.members[0], 'a member of etcd')
     const books = new Books(cluster)
@@ -152,11 +159,27 @@ describe('a cluster of which a part goes back', function () {
 
     await member.restore(backup)
     const starts = cluster.nodes.map((node) => node.start())
-    const config = parseEtcdConfig({}, { cluster: 'test', etcd: etcd.endpoints.join(',') })
+    const [asked, other] = ports.map((port) => `http://127.0.0.1:${port}/api/v1`)
     await until(async () => {
-      const refusal = await recoverControlPlane(config, []).then(() => undefined, messageOf)
-      if (refusal !== undefined) expect(refusal).to.match(/have not reported|no node refuses/)
-      return refusal === undefined
+      const answer = await send(`${asked}/cluster/recover`)
+      if (answer?.status !== 200) expect([undefined, 409]).to.include(answer?.status)
+      if (answer?.status === 409) {
+        expect(answer.body.error).to.match(/have not reported/)
+        // A node that waits answers nothing else.
+        const refused = await send(`${asked}/transactions/commit`)
+        expect([refused?.status, refused?.body.code]).to.deep.equal([503, 'UNAVAILABLE'])
+        expect(refused?.body.error).to.match(/cluster recover/)
+      }
+      return answer?.body.performed === true
+    })
+    // Others, and a second try, answer that nobody waits any more.
+    await until(async () => {
+      const answer = await send(`${other}/cluster/recover`)
+      if (answer !== undefined) {
+        const { performed, recovery } = answer.body
+        expect([answer.status, performed, recovery]).to.deep.equal([200, false, 1])
+      }
+      return answer !== undefined
     })
     await Promise.all(starts)
 

@@ -158,6 +158,12 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   forgetNode: {
     'of one node': (client) => expectStatus(client.send('DELETE', `${CLUSTER}/nodes/a`), 400),
   },
+  recoverCluster: {
+    'many nodes to leave out': async (client) => {
+      const without = Array.from({ length: 1000 }, (_, at) => `node-${at}`)
+      await expectStatus(client.send('POST', `${CLUSTER}/recover`, { without }), 400)
+    },
+  },
   moveReplica: {
     'a body that is too long': async (client) => {
       const body = { from: 'a', to: 'x'.repeat(2 * MIB) }

@@ -23,6 +23,8 @@ import type {
   QueryAnswer,
   QueryRequest,
   QueryResult,
+  Recovery,
+  RecoveryRequest,
   ScanEnvelope,
   ScanLine,
   ScanRequest,
@@ -350,6 +352,11 @@ export class StoreClient {
   /** Forgets a node that was decommissioned, is gone and holds nothing. */
   forgetNode(node: string, options?: CallOptions): Promise<void> {
     return this.#transport.json({ method: 'DELETE', path: nodePath(node), options })
+  }
+
+  /** Makes a control plane that was restored from a backup the newest again. Without a node that waits, nothing changes. */
+  recoverCluster(request: RecoveryRequest = {}, options?: CallOptions): Promise<Recovery> {
+    return this.#steer(`${API}/cluster/recover`, request, options)
   }
 
   /** One page of shards with their leaders, replicas and troubles. */

@@ -1,3 +1,4 @@
-import type { Handler } from '../operation.ts'
+import type { Handler } from '../../../door/operation.ts'
+import type { ApiContext } from '../operation.ts'
 
-export const getDocs: Handler = (_request, { docs }) => docs.page
+export const getDocs: Handler<Pick<ApiContext, 'docs'>> = (_request, { docs }) => docs.page

@@ -1,6 +1,6 @@
 import { textReply } from '../../../lib/http/reply.ts'
-import type { Handler } from '../operation.ts'
+import type { Handler } from '../../../door/operation.ts'
 
 const OK = textReply(200, 'ok')
 
-export const getHealth: Handler = () => OK
+export const getHealth: Handler<object> = () => OK

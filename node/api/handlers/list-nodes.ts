@@ -2,4 +2,4 @@ import { jsonValueReply } from '../sliced-reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const listNodes: Handler = async (_request, { cluster, clock }) =>
-  jsonValueReply({ nodes: await cluster.nodes() }, clock)
+  jsonValueReply(await cluster.nodes(), clock)

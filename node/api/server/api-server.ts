@@ -3,6 +3,7 @@
 import { loadContract } from '../../../door/contract.ts'
 import { buildDocsPage } from '../../../door/docs-page.ts'
 import type { AccessPolicy } from '../../../door/principal.ts'
+import type { OperationTable } from '../../../door/operation.ts'
 import type { ContractProblem } from '../../../door/problems.ts'
 import { startDoor, type DoorParts, type DoorSettings } from '../../../door/server.ts'
 import { systemClock } from '../../../lib/clock.ts'
@@ -16,6 +17,7 @@ import { LoopWatch } from '../../../lib/loop-watch.ts'
 import type { ClusterService } from '../../coordinator/cluster/cluster-service.ts'
 import type { StoreService } from '../../coordinator/store-service.ts'
 import { bodyBytesMaxOf } from '../body-limits.ts'
+import type { ApiContext } from '../operation.ts'
 import { OPERATIONS } from './handler-table.ts'
 import { ApiMetrics } from '../metrics.ts'
 import { TABLE_NAME_REFUSAL } from '../table-name.ts'
@@ -30,10 +32,17 @@ type DoorOptions = DoorSettings & DoorParts
  * What the store's API is started with. An option that is left out has the default of a node that
  * listens on this machine alone.
  */
-export interface ApiServerOptions
-  extends Omit<DoorOptions, Optional>, Partial<Pick<DoorOptions, Optional>> {
+export interface ApiServerOptions extends StoreDoorOptions {
   readonly service: StoreService
   readonly cluster: ClusterService
+}
+
+/** What the handlers of every door of the store are given. */
+export type DoorContext = Pick<ApiContext, 'contract' | 'docs' | 'clock'>
+
+/** What a door of the store is started with, whatever its operations are. */
+export interface StoreDoorOptions
+  extends Omit<DoorOptions, Optional>, Partial<Pick<DoorOptions, Optional>> {
   /** Default true. False sends every request through express. */
   readonly hotDoor?: boolean
   readonly bodyBytesMax?: number
@@ -60,6 +69,19 @@ function threadCpuMs(): number {
 }
 
 export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
+  const { service, cluster } = options
+  return startStoreDoor(options, OPERATIONS, { service, cluster })
+}
+
+/**
+ * A door with the operations of the contract whose table and context are given. The context gets what belongs to every
+ * door of the store.
+ */
+export async function startStoreDoor<Own extends object>(
+  options: StoreDoorOptions,
+  operations: OperationTable<Own & DoorContext>,
+  own: Own,
+): Promise<RunningServer> {
   const clock = options.clock ?? systemClock
   const contract = loadContract('store.v1')
   const docs = buildDocsPage({ title: 'Quarry store API', prefix: '/api/v1' })
@@ -71,8 +93,8 @@ export async function startApiServer(options: ApiServerOptions): Promise<Running
   addRequestMetrics(metrics, { memory, loop })
   const api = {
     contract,
-    operations: OPERATIONS,
-    context: { service: options.service, cluster: options.cluster, contract, docs, clock },
+    operations,
+    context: { ...own, contract, docs, clock },
     docs,
     metrics: metrics.requests,
     memory,

@@ -25,6 +25,7 @@ import { mergeTable } from '../handlers/merge-table.ts'
 import { moveReplica } from '../handlers/move-replica.ts'
 import { queryGlobal } from '../handlers/query-global.ts'
 import { queryTable } from '../handlers/query-table.ts'
+import { recoverCluster } from '../handlers/recover-cluster.ts'
 import { scanTable } from '../handlers/scan-table.ts'
 import { searchTable } from '../handlers/search-table.ts'
 import { transferLeader } from '../handlers/transfer-leader.ts'
@@ -59,6 +60,7 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   moveReplica: fromJson(moveReplica),
   queryGlobal: fromLines(queryGlobal),
   queryTable: hot(fromLines(queryTable)),
+  recoverCluster: fromJson(recoverCluster),
   scanTable: fromJson(scanTable),
   searchTable: fromJson(searchTable),
   transferLeader: fromJson(transferLeader),

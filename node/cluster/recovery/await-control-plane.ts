@@ -7,6 +7,7 @@
 //   CPM2  A refusal holds over restarts: other nodes may bring the revision ahead meanwhile. Only a recovery ends it.
 //   CPM3  While another node refuses the control plane, nobody who starts believes it.
 
+import type { Log } from '../../../lib/log.ts'
 import { ownCommand } from '../../../lib/own-command.ts'
 import {
   CONFIGURATION_PREFIX,
@@ -44,6 +45,8 @@ export interface KnownHere {
   readonly identity: NodeIdentity
   /** The greatest epoch that the replica of this shard has promised; 0 if there is none. */
   readonly promisedOf: (shardId: string) => number
+  /** Called once, when the start begins to wait because the control plane is older. */
+  readonly onRefused?: () => Promise<void>
 }
 
 /** Resolves when the control plane may be believed. Until then it has reported to it what this node knows. */
@@ -66,10 +69,15 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
     if (own !== '') await memory.refuse(own)
     // Once in each life, which may know more; and again if a recovery that did not come to its end has removed it.
     if (!hasReported || !now.isReported) await untilAnswered(() => report(known), waiting)
-    if (!hasReported) log.error(OLDER, { reason: refusal, remedy: wayOut() })
+    if (!hasReported) await beginWait(known, refusal, log)
     hasReported = true
     await clock.sleep(POLL_MS, signal)
   }
+}
+
+async function beginWait({ onRefused }: KnownHere, reason: string, log: Log): Promise<void> {
+  log.error(OLDER, { reason, remedy: wayOut() })
+  await onRefused?.()
 }
 
 /** CPM3. */

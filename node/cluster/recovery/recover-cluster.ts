@@ -5,6 +5,7 @@
 //   CPR2  Nothing is decided before every member has reported, but for those that the operator leaves out.
 //   CPR3  A shard keeps the newest configuration that a node knows. Nobody leads: the controller compares the
 //         replicas first. Nothing is deleted.
+//   CPR4  Of two recoveries at once only one takes effect on each shard, and one of them ends.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import {
@@ -16,7 +17,7 @@ import {
   encodeConfiguration,
   type ShardPath,
 } from '../../controller/core/records/cluster-codec.ts'
-import type { Change, Coordination } from '../../coordination/coordination.ts'
+import type { Change, Condition, Coordination } from '../../coordination/coordination.ts'
 import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
 import {
   RECOVERED_KEY,
@@ -61,12 +62,23 @@ export interface RecoveryOrder {
   readonly without: readonly string[]
 }
 
+/** The number of the last recovery, and whether a node refuses the control plane now. */
+export async function findLastRecovery(
+  coordination: Coordination,
+): Promise<{ readonly number: number; readonly isRefused: boolean }> {
+  const refusing = await coordination.list(REFUSING_PREFIX)
+  const done = await coordination.get(RECOVERED_KEY)
+  return { number: decodeRecovered(done?.value), isRefused: refusing.entries.length > 0 }
+}
+
 /**
  * Rejects with CONFLICT if members have not reported, or none has (CPR2), and with UNAVAILABLE if the store does not
  * answer: running it again is harmless.
  */
 export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
   const { coordination, shardPrefix } = order
+  const before = await coordination.get(RECOVERED_KEY)
+  const isFirst: Condition = { key: RECOVERED_KEY, modRevision: before?.modRevision ?? 0 }
   const reports = await wholeReports(coordination)
   const reported = [...new Set(reports.map(({ node }) => node))]
   await assertAllReported(order, reports)
@@ -78,13 +90,15 @@ export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
   for (const path of paths) {
     const decided = decide(path, stored.get(path), said.get(path) ?? [])
     if (decided === undefined) continue // it was never placed
-    await write(coordination, decided, stored.get(path)?.revision ?? 0)
+    const isAsSeen = { key: configurationKey(path), modRevision: stored.get(path)?.revision ?? 0 }
+    await write(coordination, decided, [isFirst, isAsSeen])
     const { from, configuration } = decided
     const { epoch, replicas, inSync } = configuration
     shards.push({ path, epoch, from, replicas, inSync: inSync.map(({ node }) => node) })
   }
   const unknown = [...said.keys()].filter((path) => !paths.has(path))
-  const number = await finish(coordination, reports)
+  const last = decodeRecovered(before?.value)
+  const number = await finish(coordination, reports, { last, isFirst })
   return { number, reported, shards, unknown }
 }
 
@@ -200,12 +214,12 @@ function isNewer(one: ShardConfiguration, other: ShardConfiguration): boolean {
 async function write(
   coordination: Coordination,
   { path, configuration }: Decided,
-  revision: number,
+  when: readonly Condition[],
 ): Promise<void> {
-  const key = configurationKey(path)
+  const value = encodeConfiguration(configuration)
   const outcome = await coordination.commit({
-    when: [{ key, modRevision: revision }],
-    changes: [{ type: 'put', key, value: encodeConfiguration(configuration) }],
+    when, // CPR4
+    changes: [{ type: 'put', key: configurationKey(path), value }],
   })
   if (outcome.kind === 'committed') return
   throw new ServiceError(
@@ -221,15 +235,21 @@ async function write(
 async function finish(
   coordination: Coordination,
   reports: readonly RecoveryReport[],
+  { last: before, isFirst }: { readonly last: number; readonly isFirst: Condition },
 ): Promise<number> {
-  const before = await coordination.get(RECOVERED_KEY)
   const numbers = reports.map(({ recovery }) => recovery)
-  const number = Math.max(decodeRecovered(before?.value), ...numbers) + 1
+  const number = Math.max(before, ...numbers) + 1
   const refusing = await deletesOf(coordination, REFUSING_PREFIX)
   const last = refusing.splice(0, DELETES_MAX)
   await commitInParts(coordination, refusing)
   const done = { type: 'put' as const, key: RECOVERED_KEY, value: encodeRecovered(number) }
-  await coordination.commit({ when: [], changes: [...last, done] })
+  const outcome = await coordination.commit({ when: [isFirst], changes: [...last, done] })
+  if (outcome.kind === 'conflict') {
+    throw new ServiceError(
+      'CONFLICT',
+      'another recovery has ended at the same time; nodes continue',
+    )
+  }
   await commitInParts(coordination, await deletesOf(coordination, REPORT_PREFIX))
   return number
 }

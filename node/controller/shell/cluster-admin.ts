@@ -4,10 +4,11 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError, isServiceError, messageOf } from '../../../lib/errors.ts'
 import { knownCounts, type KnownCounts } from '../../cluster/known-counts.ts'
+import { knownNodes } from '../../cluster/known-nodes.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
-import type { ClusterReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
+import type { ClusterReport, NodeReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
 import {
   requestOfNode,
   STATE_AFTER,
@@ -55,7 +56,7 @@ export interface ClusterAdminOptions {
  *   nothing has changed. What follows from them takes its time, and `report` shows it.
  * - They reject with UNAVAILABLE if neither the store nor a controller answers in time; then the outcome is
  *   unknown or nothing happened, and asking again is harmless.
- * - `controller`, `problem` and `known` answer at once, with what is known.
+ * - `controller`, `problem`, `known` and `knownNodes` answer at once, with what is known.
  */
 export class ClusterAdmin {
   readonly name: string
@@ -89,6 +90,11 @@ export class ClusterAdmin {
   known(): KnownCounts {
     const { map, clock } = this.#with
     return knownCounts(map, clock.nowMs())
+  }
+
+  /** As this node knows them. */
+  knownNodes(): readonly NodeReport[] {
+    return knownNodes(this.#with.map)
   }
 
   async report(): Promise<ClusterReport> {

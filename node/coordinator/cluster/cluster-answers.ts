@@ -35,6 +35,41 @@ export interface WaitingShard {
   readonly reason: string
 }
 
+/** The nodes of a cluster, in the order of their ids. */
+export interface NodeList {
+  readonly nodes: readonly ClusterNode[]
+  /** No controller reports: these are the nodes as the asked one knows them, and how old that may be. */
+  readonly age_ms?: number
+  /** Why no controller reports. */
+  readonly problem?: string
+}
+
+/** What a recovery of the control plane has decided for a shard. */
+export interface RecoveredShardAnswer {
+  readonly table_id: string
+  readonly shard: string
+  readonly epoch: number
+  /** The node whose configuration was the newest; absent: the control plane's own. */
+  readonly from?: string
+  readonly replicas: readonly string[]
+  readonly in_sync: readonly string[]
+}
+
+/** What became of the request for a recovery. */
+export interface RecoveryAnswer {
+  /** False: no node waits before an older control plane, and nothing was changed. */
+  readonly performed: boolean
+  /** The number of the last recovery; 0 if there was none. */
+  readonly recovery: number
+  /** The nodes that had reported. */
+  readonly reported: readonly string[]
+  readonly shard_count: number
+  readonly shards: readonly RecoveredShardAnswer[]
+  readonly unknown_count: number
+  /** Shards of which nodes hold replicas, and that the control plane does not know any more. */
+  readonly unknown: readonly { readonly table_id: string; readonly shard: string }[]
+}
+
 /** A node with what it holds. Members about its life are absent while it is away. */
 export interface ClusterNode {
   readonly id: string

@@ -3,6 +3,7 @@
 
 import type {
   ClusterReport,
+  NodeReport,
   ShardQuery,
   ShardReport,
 } from '../../controller/core/cluster-report.ts'
@@ -19,7 +20,7 @@ import type { NodeId } from '../../replication/core/configuration.ts'
  *   seconds. They reject with UNAVAILABLE if it does not answer.
  * - Requests resolve with undefined when their change is stored, and with a refusal when nothing has changed.
  *   UNAVAILABLE means that the outcome is unknown or nothing happened; asking again is harmless.
- * - `controller`, `problem` and `known` answer at once, with what is known.
+ * - `controller`, `problem`, `known` and `knownNodes` answer at once, with what is known.
  */
 export interface ClusterControl {
   /** The cluster's name. */
@@ -30,6 +31,8 @@ export interface ClusterControl {
   problem(): string | undefined
   /** The cluster as this node knows it, without asking anybody. */
   known(): KnownCounts
+  /** The nodes as this one knows them, in any order. */
+  knownNodes(): readonly NodeReport[]
   report(): Promise<ClusterReport>
   listShards(query: ShardQuery): Promise<readonly ShardReport[]>
   requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined>

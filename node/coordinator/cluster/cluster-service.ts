@@ -3,7 +3,14 @@
 import { SHARD_TROUBLES, type ShardTrouble } from '../../controller/core/cluster-report.ts'
 import type { NodeRequest } from '../../controller/core/operator-requests.ts'
 import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
-import type { ClusterNode, ClusterShard, ClusterSummary, ShardPage } from './cluster-answers.ts'
+import type {
+  ClusterNode,
+  ClusterShard,
+  ClusterSummary,
+  NodeList,
+  RecoveryAnswer,
+  ShardPage,
+} from './cluster-answers.ts'
 
 /** Which shards to list. */
 export interface ShardFilter {
@@ -20,6 +27,7 @@ export interface ShardFilter {
  *
  * Contract:
  * - `summary` never rejects: what cannot be known is its `problem`.
+ * - `nodes` answers within two seconds: without a controller from what the asked node knows, with its age.
  * - `slowest` never rejects: it answers as far as the leaders of shards do, within a second.
  * - The other methods reject with UNAVAILABLE while the control plane does not answer; nothing has
  *   changed then, or the change can be asked for again.
@@ -33,13 +41,18 @@ export interface ShardFilter {
  */
 export interface ClusterService {
   summary(): Promise<ClusterSummary>
-  nodes(): Promise<readonly ClusterNode[]>
+  nodes(): Promise<NodeList>
   shards(filter: ShardFilter): Promise<ShardPage>
   /** By shard id, how far its slowest replica is behind; empty in swarm mode. */
   slowest(): Promise<ReadonlyMap<string, ReplicaLag>>
   steerNode(node: string, wish: Exclude<NodeRequest['kind'], 'forget'>): Promise<ClusterNode>
   /** CONFLICT unless it was decommissioned, is gone and holds nothing. A node that is forgotten is NOT_FOUND. */
   forgetNode(node: string): Promise<void>
+  /**
+   * Makes a control plane that was restored from a backup the newest again. Asked again, it answers that nobody waits.
+   * CONFLICT as long as a member that `without` does not name has not reported.
+   */
+  recover(without: readonly string[]): Promise<RecoveryAnswer>
   moveReplica(
     shard: string,
     nodes: { readonly from: string; readonly to: string },

@@ -24,6 +24,8 @@ import type {
   ClusterShard,
   ClusterSummary,
   NodeEmptying,
+  NodeList,
+  RecoveryAnswer,
   ShardPage,
   WaitingShard,
 } from './cluster-answers.ts'
@@ -32,8 +34,9 @@ import type { ClusterService, ShardFilter } from './cluster-service.ts'
 import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 
 const WAITING_MAX = 100
-/** The status has an answer by then, whether a controller is elected or not. */
-const SUMMARY_MS = 2000
+/** The status and the list of nodes have an answer by then, whether a controller is elected or not. */
+const REPORT_MS = 2000
+const SILENT = 'no controller answers'
 
 /** What the cluster is shown by. */
 export interface ControlledClusterOptions {
@@ -42,6 +45,7 @@ export interface ControlledClusterOptions {
   readonly registry: TableRegistry
   /** How far followers are behind, as far as their leaders answer. */
   readonly lags: Pick<ReplicaLags, 'ask' | 'askAll'>
+  readonly recover: ClusterService['recover']
   readonly clock: Clock
 }
 
@@ -53,18 +57,18 @@ export class ControlledCluster implements ClusterService {
     this.#with = options
   }
 
-  /** Within SUMMARY_MS: what no controller has reported by then is told from what this node knows. */
+  /** Within REPORT_MS: what no controller has reported by then is told from what this node knows. */
   async summary(): Promise<ClusterSummary> {
     const { control, clock } = this.#with
     const asked = control.report().catch((error: unknown) => messageOf(error))
-    const report = await answerWithin(asked, { clock, ms: SUMMARY_MS })
+    const report = await answerWithin(asked, { clock, ms: REPORT_MS })
     const problem = control.problem()
     const controller = control.controller() ?? null
     const { isFrozen } = control.known()
     const frozen = isFrozen ? ({ frozen: true } as const) : {}
     const base = { mode: 'cluster', name: control.name, controller, ...frozen } as const
     if (report === undefined || typeof report === 'string') {
-      const silent = report ?? 'no controller answers'
+      const silent = report ?? SILENT
       return { ...base, ...knownSummary(control.known()), problem: problem ?? silent }
     }
     return {
@@ -78,9 +82,21 @@ export class ControlledCluster implements ClusterService {
     }
   }
 
-  async nodes(): Promise<readonly ClusterNode[]> {
-    const { nodes } = await this.#with.control.report()
-    return nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((node) => this.#nodeOf(node))
+  /** Within REPORT_MS, as `summary`. */
+  async nodes(): Promise<NodeList> {
+    const { control, clock } = this.#with
+    const asked = control.report().catch((error: unknown) => messageOf(error))
+    const report = await answerWithin(asked, { clock, ms: REPORT_MS })
+    if (report !== undefined && typeof report !== 'string') {
+      return { nodes: this.#listed(report.nodes) }
+    }
+    const problem = control.problem() ?? report ?? SILENT
+    const ageMs = Math.round(control.known().ageMs)
+    return { nodes: this.#listed(control.knownNodes()), age_ms: ageMs, problem }
+  }
+
+  recover(without: readonly string[]): Promise<RecoveryAnswer> {
+    return this.#with.recover(without)
   }
 
   async shards({ table, trouble, limit, cursor }: ShardFilter): Promise<ShardPage> {
@@ -150,6 +166,10 @@ export class ControlledCluster implements ClusterService {
       accepted(await this.#with.control.requestTransfer({ path, to }))
     }
     return this.#shown(path)
+  }
+
+  #listed(nodes: readonly NodeReport[]): readonly ClusterNode[] {
+    return nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map((node) => this.#nodeOf(node))
   }
 
   async #node(id: string): Promise<NodeReport> {

@@ -8,7 +8,13 @@ import type { Shard, ShardCondition } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { OpenTable } from '../tables/open-table.ts'
 import type { TableRegistry } from '../tables/table-registry.ts'
-import type { ClusterNode, ClusterShard, ClusterSummary, ShardPage } from './cluster-answers.ts'
+import type {
+  ClusterNode,
+  ClusterShard,
+  ClusterSummary,
+  NodeList,
+  ShardPage,
+} from './cluster-answers.ts'
 import type { ClusterService, ShardFilter } from './cluster-service.ts'
 
 /** What the one node knows of itself. */
@@ -58,7 +64,7 @@ export class SwarmCluster implements ClusterService {
     }
   }
 
-  async nodes(): Promise<readonly ClusterNode[]> {
+  async nodes(): Promise<NodeList> {
     const { nodeId, version } = this.#with
     const { total, failed } = await this.#count()
     const node: ClusterNode = {
@@ -74,7 +80,7 @@ export class SwarmCluster implements ClusterService {
       safe_to_stop: total === 0,
       ...(total === 0 ? {} : { needed_for: 'it is the only node of the store' }),
     }
-    return [node]
+    return { nodes: [node] }
   }
 
   async shards({ table, trouble, limit, cursor = '' }: ShardFilter): Promise<ShardPage> {
@@ -106,6 +112,10 @@ export class SwarmCluster implements ClusterService {
 
   async forgetNode(): Promise<never> {
     throw refusal('the one node is this one')
+  }
+
+  async recover(): Promise<never> {
+    throw refusal('it has no control plane that could go back')
   }
 
   async moveReplica(): Promise<never> {

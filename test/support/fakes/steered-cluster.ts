@@ -7,6 +7,7 @@ import {
   listShards,
   reportCluster,
   type ClusterReport,
+  type NodeReport,
   type ShardQuery,
   type ShardReport,
 } from '../../../node/controller/core/cluster-report.ts'
@@ -23,6 +24,7 @@ import type { ShardPath } from '../../../node/controller/core/records/cluster-co
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
 import type { KnownCounts } from '../../../node/cluster/known-counts.ts'
 import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
+import type { RecoveryAnswer } from '../../../node/coordinator/cluster/cluster-answers.ts'
 import type { LagQuestion, ShardLags } from '../../../node/coordinator/cluster/replica-lags.ts'
 import {
   changedConfiguration,
@@ -49,6 +51,25 @@ export class SteeredCluster implements ClusterControl {
     ask: (question: LagQuestion) =>
       this.#lagsOf([...question.values()].flatMap((ids) => ids ?? [])),
     askAll: () => this.#lagsOf([...this.core.cluster.shards.keys()].map((path) => path.slice(-16))),
+  }
+  /** What a recovery was asked to leave out. */
+  readonly leftOut: (readonly string[])[] = []
+  isWaiting = true
+  readonly recover = async (without: readonly string[]): Promise<RecoveryAnswer> => {
+    this.leftOut.push(without)
+    const performed = this.isWaiting
+    this.isWaiting = false
+    const shard = { table_id: 't'.repeat(16), shard: 'a'.repeat(16) }
+    const decided = { ...shard, epoch: 8, from: 'n1', replicas: ['n1', 'n2'], in_sync: ['n1'] }
+    return {
+      performed,
+      recovery: 1,
+      reported: performed ? ['n1', 'n2'] : [],
+      shard_count: performed ? 1 : 0,
+      shards: performed ? [decided] : [],
+      unknown_count: performed ? 1 : 0,
+      unknown: performed ? [{ ...shard, shard: 'b'.repeat(16) }] : [],
+    }
   }
   #revision = 10
   #nowMs = 0
@@ -104,6 +125,10 @@ export class SteeredCluster implements ClusterControl {
     const nodes = { serving: 3, leaving: 0, emptying: 0, away: 0 }
     const shards = { total: 1, leaderless: 0, below_minimum: 0, under_replicated: 0 }
     return { ageMs: 1234.5, nodes, shards, moves: 0, isFrozen: this.isFrozen }
+  }
+
+  knownNodes(): readonly NodeReport[] {
+    return reportCluster(this.core.cluster).nodes
   }
 
   async report(): Promise<ClusterReport> {

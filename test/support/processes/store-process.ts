@@ -146,7 +146,8 @@ class Launch {
     const { dataDir, leapingClock = false, env = {}, under = [], bin = BIN } = options
     const { command = ['swarm'] } = options
     const preloads = leapingClock ? { NODE_OPTIONS: `--import ${LEAPING_DATE}` } : {}
-    const args = [...command, '--data-dir', dataDir, '--api-port', '0', '--health-port', '0']
+    const anyPort = command.includes('--api-port') ? [] : ['--api-port', '0']
+    const args = [...command, '--data-dir', dataDir, ...anyPort, '--health-port', '0']
     const [program = '', ...rest] = [...under, process.execPath, bin, ...args]
     this.#child = spawn(program, rest, {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

@@ -471,7 +471,8 @@ export interface paths {
         /**
          * List the nodes
          * @description Every node that has joined the cluster, with what it holds and whether it may be stopped. A store
-         *     in swarm mode lists itself.
+         *     in swarm mode lists itself. While the control plane does not answer, such as without a quorum of etcd, the
+         *     asked node tells within two seconds what it knows, with `age_ms`; no node is `safe_to_stop` then.
          */
         readonly get: operations["listNodes"];
         readonly put?: never;
@@ -562,6 +563,31 @@ export interface paths {
          *     `emptying.done` is true.
          */
         readonly post: operations["decommissionNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/recover": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a restored control plane the newest again
+         * @description For a cluster whose etcd was restored from a backup. Nodes that start find that it is older than what they have
+         *     seen, report to it what they know, and wait. Any of them answers this operation, and refuses every other one with
+         *     UNAVAILABLE until it continues; so does any node that serves. It raises the epochs of all shards above
+         *     those that replicas have promised, takes the newest configuration of each that a node knows, and deletes
+         *     nothing. The nodes continue by themselves. Asked when no node waits, it changes nothing, so retries are harmless. CONFLICT
+         *     names the members that have not reported.
+         */
+        readonly post: operations["recoverCluster"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2311,6 +2337,50 @@ export interface components {
         };
         readonly NodeList: {
             readonly nodes: readonly components["schemas"]["ClusterNode"][];
+            /**
+             * @description No controller reports: these are the nodes as the asked one knows them, and so old they may be. Absent
+             *     otherwise. A node that is emptied is not `done` then.
+             */
+            readonly age_ms?: number;
+            /** @description Why no controller reports; with `age_ms` only. */
+            readonly problem?: string;
+        };
+        readonly RecoveryRequest: {
+            /**
+             * @description Members, by their ids or the beginnings of these, that are gone for good and cannot report. What they alone
+             *     know is not asked for.
+             */
+            readonly without?: readonly components["schemas"]["NodeId"][];
+        };
+        readonly Recovery: {
+            /** @description False: no node waits before an older control plane, and nothing was changed. */
+            readonly performed: boolean;
+            /** @description The number of the last recovery of this cluster; 0 if there was none. */
+            readonly recovery: number;
+            /** @description The nodes that had reported what they know. */
+            readonly reported: readonly components["schemas"]["NodeId"][];
+            /** @description How many shards were decided. */
+            readonly shard_count: number;
+            /** @description The first of them. */
+            readonly shards: readonly {
+                readonly table_id: string;
+                readonly shard: components["schemas"]["ShardId"];
+                /** @description Above all that replicas have promised. */
+                readonly epoch: number;
+                /** @description The node whose configuration of the shard was the newest. Absent: that of the control plane was. */
+                readonly from?: components["schemas"]["NodeId"];
+                readonly replicas: readonly components["schemas"]["NodeId"][];
+                readonly in_sync: readonly components["schemas"]["NodeId"][];
+            }[];
+            readonly unknown_count: number;
+            /**
+             * @description Shards of which nodes hold replicas, and that the control plane does not know any more. Their replicas
+             *     stay on the disks.
+             */
+            readonly unknown: readonly {
+                readonly table_id: string;
+                readonly shard: components["schemas"]["ShardId"];
+            }[];
         };
         readonly ClusterNode: {
             readonly id: components["schemas"]["NodeId"];
@@ -2891,6 +2961,8 @@ export type ShardTroubleFilter = components['schemas']['ShardTroubleFilter'];
 export type ClusterSummary = components['schemas']['ClusterSummary'];
 export type WaitingShard = components['schemas']['WaitingShard'];
 export type NodeList = components['schemas']['NodeList'];
+export type RecoveryRequest = components['schemas']['RecoveryRequest'];
+export type Recovery = components['schemas']['Recovery'];
 export type ClusterNode = components['schemas']['ClusterNode'];
 export type ShardPage = components['schemas']['ShardPage'];
 export type ClusterShard = components['schemas']['ClusterShard'];
@@ -4472,6 +4544,72 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["NotNow"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
+        };
+    };
+    readonly recoverCluster: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "without": []
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["RecoveryRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The control plane is the newest again, or no node waits. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "performed": true,
+                     *       "recovery": 1,
+                     *       "reported": [
+                     *         "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9"
+                     *       ],
+                     *       "shard_count": 1,
+                     *       "shards": [
+                     *         {
+                     *           "table_id": "3d5f0a9c1b2e4f60",
+                     *           "shard": "9f3c2a1700000001",
+                     *           "epoch": 8,
+                     *           "from": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *           "replicas": [
+                     *             "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9"
+                     *           ],
+                     *           "in_sync": [
+                     *             "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "unknown_count": 0,
+                     *       "unknown": []
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["Recovery"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];

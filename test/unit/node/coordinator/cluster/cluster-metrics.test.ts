@@ -21,6 +21,7 @@ function metricsOf(control: SteeredCluster, nodeId: string) {
     control,
     registry: new TableRegistry(),
     lags: control.lags,
+    recover: control.recover,
     clock: systemClock,
   })
   return clusterMetrics({ cluster, nodeId, counts: () => COUNTS, clock: systemClock })

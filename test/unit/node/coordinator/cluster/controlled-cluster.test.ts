@@ -30,6 +30,7 @@ describe('ControlledCluster', () => {
       control,
       registry: harness.registry,
       lags: control.lags,
+      recover: control.recover,
       clock: systemClock,
     })
   })
@@ -59,7 +60,9 @@ describe('ControlledCluster', () => {
 
     expect(summary).to.include({ mode: 'cluster', problem: 'etcd does not answer' })
     expect(clusterProblems(summary)).to.deep.equal(['etcd does not answer'])
-    expect(await errorOf(() => cluster.nodes())).to.include({ code: 'UNAVAILABLE' })
+    const { nodes, age_ms: ageMs, problem } = await cluster.nodes()
+    expect([ageMs, problem]).to.deep.equal([1235, 'etcd does not answer'])
+    expect(nodes.map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3', 'n4'])
   })
 
   it('sums up what the node knows, and how old it is, while no controller reports', async () => {
@@ -67,7 +70,13 @@ describe('ControlledCluster', () => {
     control.trouble = 'etcd has not answered since noon'
     const clock = new ManualClock()
     const { registry } = harness
-    const asked = new ControlledCluster({ control, registry, lags: control.lags, clock })
+    const asked = new ControlledCluster({
+      control,
+      registry,
+      lags: control.lags,
+      recover: control.recover,
+      clock,
+    })
 
     const summing = asked.summary()
     clock.advance(2000)
@@ -89,7 +98,7 @@ describe('ControlledCluster', () => {
 
     await cluster.forgetNode('n4')
 
-    expect((await cluster.nodes()).map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3'])
+    expect((await cluster.nodes()).nodes.map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3'])
     expect(await errorOf(() => cluster.forgetNode('n4'))).to.include({ code: 'NOT_FOUND' })
   })
 
@@ -109,7 +118,7 @@ describe('ControlledCluster', () => {
   it('describes nodes with their addresses for clients', async () => {
     control.leave('n4')
 
-    const nodes = await cluster.nodes()
+    const { nodes } = await cluster.nodes()
 
     expect(nodes.map(({ id }) => id)).to.deep.equal(['n1', 'n2', 'n3', 'n4'])
     expect(nodes[0]).to.deep.include({ api: 'n1:8080', leaders: 3, safe_to_stop: true })
@@ -179,7 +188,7 @@ describe('ControlledCluster', () => {
     const begun = await cluster.steerNode('n1', 'drain')
     const again = await cluster.steerNode('n1', 'drain')
     for (let round = 0; round < 30; round++) control.step()
-    const done = (await cluster.nodes()).find(({ id }) => id === 'n1')
+    const done = (await cluster.nodes()).nodes.find(({ id }) => id === 'n1')
     const back = await cluster.steerNode('n1', 'undrain')
 
     expect(begun).to.deep.include({ state: 'draining', condition: 'emptying' })

@@ -19,7 +19,7 @@ describe('SwarmCluster', () => {
   afterEach(() => harness.close())
 
   it('is one node that leads every shard', async () => {
-    const [node, ...others] = await harness.cluster.nodes()
+    const [node, ...others] = (await harness.cluster.nodes()).nodes
     const summary = await harness.cluster.summary()
 
     expect(others).to.deep.equal([])

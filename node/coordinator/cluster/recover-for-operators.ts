@@ -1,0 +1,61 @@
+// A recovery of the control plane as the HTTP API answers it.
+
+import { isServiceError } from '../../../lib/errors.ts'
+import {
+  findLastRecovery,
+  recoverCluster,
+  type RecoveredShard,
+} from '../../cluster/recovery/recover-cluster.ts'
+import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
+import type { Coordination } from '../../coordination/coordination.ts'
+import type { RecoveredShardAnswer, RecoveryAnswer } from './cluster-answers.ts'
+import { CONTROLLER_CATALOG } from './controller-catalog.ts'
+
+/** An answer names so many shards, and counts all. */
+const NAMED_MAX = 10_000
+
+/**
+ * Recovers the control plane if a node refuses it, as `recoverCluster` does. So asking again after a recovery, also
+ * after one by somebody else at the same time, changes nothing.
+ */
+export async function recoverForOperators(
+  coordination: Coordination,
+  without: readonly string[],
+): Promise<RecoveryAnswer> {
+  const before = await findLastRecovery(coordination)
+  if (!before.isRefused) return nothingDone(before.number)
+  const { shardPrefix } = CONTROLLER_CATALOG
+  try {
+    const done = await recoverCluster({ coordination, shardPrefix, without })
+    const { number, reported, shards, unknown } = done
+    return {
+      performed: true,
+      recovery: number,
+      reported,
+      shard_count: shards.length,
+      shards: shards.slice(0, NAMED_MAX).map(shardOf),
+      unknown_count: unknown.length,
+      unknown: unknown.slice(0, NAMED_MAX).map(namesIn),
+    }
+  } catch (error) {
+    if (!isServiceError(error) || error.code !== 'CONFLICT') throw error
+    const after = await findLastRecovery(coordination)
+    if (after.isRefused || after.number === before.number) throw error
+    return nothingDone(after.number)
+  }
+}
+
+function nothingDone(recovery: number): RecoveryAnswer {
+  const nothing = { reported: [], shard_count: 0, shards: [], unknown_count: 0, unknown: [] }
+  return { performed: false, recovery, ...nothing }
+}
+
+function shardOf({ path, epoch, from, replicas, inSync }: RecoveredShard): RecoveredShardAnswer {
+  const source = from === undefined ? {} : { from }
+  return { ...namesIn(path), epoch, ...source, replicas, in_sync: inSync }
+}
+
+function namesIn(path: ShardPath): { readonly table_id: string; readonly shard: string } {
+  const [table = '', shard = ''] = path.split('/')
+  return { table_id: table, shard }
+}
