@@ -1,5 +1,6 @@
 // Members of etcd, each on a machine of its own.
 
+import { cp, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { LabProcess } from './lab-process.ts'
 import type { LabNetwork, Machine } from './lab-network.ts'
@@ -15,11 +16,13 @@ export class LabEtcd {
   readonly name: string
   readonly machine: Machine
   readonly process: LabProcess
+  readonly #dataDir: string
 
-  private constructor(machine: Machine, process: LabProcess) {
+  private constructor(machine: Machine, process: LabProcess, dataDir: string) {
     this.name = machine.name
     this.machine = machine
     this.process = process
+    this.#dataDir = dataDir
   }
 
   /** They run when this resolves. */
@@ -30,10 +33,11 @@ export class LabEtcd {
     const machines: Machine[] = []
     for (let at = 1; at <= members; at++) machines.push(await network.addMachine(`etcd-${at}`))
     const all = machines.map((machine) => {
-      const args = argsOf(machine, machines, path.join(directory, machine.name))
+      const dataDir = path.join(directory, machine.name)
+      const args = argsOf(machine, machines, dataDir)
       const command = [...machine.under, BINARY, ...args]
       const env = { ETCD_UNSUPPORTED_ARCH: process.arch }
-      return new LabEtcd(machine, new LabProcess({ command, ready: READY, env }))
+      return new LabEtcd(machine, new LabProcess({ command, ready: READY, env }), dataDir)
     })
     await Promise.all(all.map(({ process: member }) => member.start()))
     return all
@@ -41,6 +45,22 @@ export class LabEtcd {
 
   get endpoint(): string {
     return `http://${this.machine.address}:${CLIENT_PORT}`
+  }
+
+  /** Keeps a copy of its directory. */
+  async copyData(): Promise<void> {
+    await rm(this.#copy, { recursive: true, force: true })
+    await cp(this.#dataDir, this.#copy, { recursive: true })
+  }
+
+  /** The copy takes the place of its directory, while it does not run. */
+  async restoreData(): Promise<void> {
+    await rm(this.#dataDir, { recursive: true, force: true })
+    await rename(this.#copy, this.#dataDir)
+  }
+
+  get #copy(): string {
+    return `${this.#dataDir}.copy`
   }
 
   /** Whether it leads the others, as itself says. */

@@ -1,5 +1,6 @@
 import { CLOCKS } from './clocks.ts'
 import { DISKS } from './disks.ts'
+import { ETCD_BACK } from './etcd-back.ts'
 import { ETCD_FAULTS } from './etcd-faults.ts'
 import { KILLS } from './kills.ts'
 import { LINKS } from './links.ts'
@@ -14,6 +15,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PAUSES,
   ...PARTITIONS,
   ...ETCD_FAULTS,
+  ...ETCD_BACK,
   ...LINKS,
   ...CLOCKS,
   ...DISKS,
