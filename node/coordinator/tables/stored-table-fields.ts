@@ -6,6 +6,7 @@
 //       one: of two nodes that add at a time, one is refused, reads what the other added, and adds
 //       what is still missing.
 
+import { ServiceError } from '../../../lib/errors.ts'
 import { silentLog, type Log } from '../../../lib/log.ts'
 import { FieldList, nameOf, type TableField } from '../../schema/table-field.ts'
 import type { TableFields } from '../../shard/following/table-fields.ts'
@@ -87,9 +88,13 @@ export class StoredTableFields implements TableFields {
     for (;;) {
       const missing = this.#missingOf(fields)
       if (missing.length === 0 || !this.#list.hasRoom) return
-      const page = this.#last.bytes < FIELD_PAGE_BYTES_MAX ? this.#last : pageBehind(this.#last)
+      const last = this.#last
+      const page = last.bytes < FIELD_PAGE_BYTES_MAX ? last : pageBehind(last)
       const isAdded = await this.#write({ ...page, fields: [...page.fields, ...missing] })
-      if (!isAdded) await this.load()
+      if (isAdded) continue
+      await this.load()
+      // Another attempt would be refused as well: who proposed tries again later, or not at all.
+      if (this.#last === last) throw wentBack(this.#tableId)
     }
   }
 
@@ -154,6 +159,13 @@ export class StoredTableFields implements TableFields {
     this.#tellIfFull()
     for (const listener of this.#listeners) listener()
   }
+}
+
+function wentBack(tableId: string): ServiceError {
+  return new ServiceError(
+    'UNAVAILABLE',
+    `the list of fields of table ${tableId} is older than this node knows it: the control plane has gone back`,
+  )
 }
 
 function emptyPage(number: number): Page {

@@ -87,6 +87,21 @@ describe('StoredTableFields', () => {
   })
 })
 
+describe('StoredTableFields of a store that went back', () => {
+  it('refuse to add fields, instead of trying without end', async () => {
+    const coordination = inMemory()
+    const fields = new StoredTableFields(coordination, TABLE)
+    await fields.propose([fieldOf('a')])
+    const [page = ''] = await pagesOf(coordination)
+    await coordination.commit({ when: [], changes: [{ type: 'delete', key: page }] })
+
+    const error = await errorOf(() => fields.propose([fieldOf('b')]))
+
+    expect(error).to.include({ code: 'UNAVAILABLE' })
+    expect(fields.known).to.deep.equal([fieldOf('a')])
+  })
+})
+
 describe('FieldCatalog', () => {
   it('removes the lists of dropped tables, and no others', async () => {
     const coordination = inMemory()
