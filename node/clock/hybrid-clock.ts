@@ -17,6 +17,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { Brand } from '../../lib/brand.ts'
 import { silentLog, type Log } from '../../lib/log.ts'
 import { PacedTime, SLEW_RATIO } from './paced-time.ts'
+import { ReckonedTime } from './reckoned-time.ts'
 
 /** A point in hybrid time; also the version of every document written at that point. */
 export type Timestamp = Brand<bigint, 'Timestamp'>
@@ -87,6 +88,7 @@ export interface HybridClockOptions {
  */
 export class HybridClock {
   readonly #time: PacedTime
+  readonly #reckoned = new ReckonedTime()
   readonly #log: Log
   readonly #leapMinMs: number
   readonly #bound: TimestampBound
@@ -162,14 +164,25 @@ export class HybridClock {
    */
   observe(seen: Timestamp): void {
     if (seen <= this.#last) return
-    if (millisOf(seen) > this.#time.nowMs() + OFFSET_MAX_MS) {
+    const seenMs = millisOf(seen)
+    if (seenMs > this.#time.nowMs() + OFFSET_MAX_MS) {
       throw new ServiceError(
         'UNAVAILABLE',
         `timestamp ${seen} is more than ${OFFSET_MAX_MS} ms in the future: the clocks of the nodes differ`,
       )
     }
     this.#last = seen
+    this.#reckoned.note(seenMs, this.#time.readAtMs)
     this.#extendIfClose(seen)
+  }
+
+  /**
+   * Milliseconds since 1970 to measure the age of a stamp by, whichever node gave it. They advance by the monotonic clock
+   * from the latest stamp that was seen in the last ten minutes (RT1), whatever the wall clocks do: not by hybrid time, which slews.
+   */
+  reckonedMs(): number {
+    this.#physical()
+    return Math.ceil(this.#reckoned.at(this.#time.readAtMs))
   }
 
   /**
@@ -214,7 +227,9 @@ export class HybridClock {
 
   /** Physical time. It stops just below the bound (H2). */
   #physical(): bigint {
-    const ms = Math.max(0, Math.min(this.#time.nowMs(), this.#boundMs - 1))
+    const nowMs = this.#time.nowMs()
+    this.#reckoned.note(nowMs, this.#time.readAtMs)
+    const ms = Math.max(0, Math.min(nowMs, this.#boundMs - 1))
     return BigInt(ms) << COUNTER_BITS
   }
 

@@ -48,6 +48,11 @@ export class PacedTime {
     return Math.max(0, Math.floor(this.#ms))
   }
 
+  /** The monotonic time of the last `nowMs`. */
+  get readAtMs(): number {
+    return this.#monotonicMs
+  }
+
   /** From now on, time is not below `ms`. */
   raiseTo(ms: number): void {
     this.#ms = Math.max(this.nowMs(), ms)

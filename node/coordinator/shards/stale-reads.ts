@@ -3,6 +3,8 @@
 // Invariants:
 //   SR1  Everything that one view shows is of one time, so no transaction is seen by half.
 //   SR2  No leader and no control plane is asked.
+//   SR3  An age is not below what has passed since its time, but for what messages are on their way: it is measured by
+//        reckoned time (`HybridClock.reckonedMs`), and not by hybrid time, which slews after a leap.
 
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
@@ -93,7 +95,7 @@ export class StaleReads {
   }
 
   get #nowMs(): number {
-    return millisOf(this.#with.hybridClock.readPoint())
+    return this.#with.hybridClock.reckonedMs()
   }
 
   get #since(): Timestamp {
