@@ -206,6 +206,7 @@ function buildFleet(config: InferenceConfig, metrics: InferenceMetrics, log: Log
           entry: WORKER_ENTRY,
           isolation: config.isolation,
           environment: process.env,
+          readable: [config.modelsDir, BUILT_IN.modelsDir],
           settings: { ...threadSettings, exactRows: config.exactRows },
           memoryBytesMax: workerMemory(config),
           callTimeoutMs: config.callTimeoutMs,

@@ -1,5 +1,7 @@
 // Processes that work on what strangers sent: with a part of the environment, and bounded memory.
 
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Env } from './env.ts'
 
 /**
@@ -14,6 +16,19 @@ const OOM_SCORE = 500
 
 export function inheritedEnvironment(environment: Env): Env {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => INHERITED.test(name)))
+}
+
+/** A module that Node loads before the program, by its path or the URL of a file. */
+const PRELOAD = /(?:^|\s)(?:--import|--require|-r)[\s=]+(file:\/\/[^\s?]+|\/[^\s?]+)/g
+
+/**
+ * The folders of modules that the operator has Node load before every program, in `NODE_OPTIONS`: a process with
+ * `--permission` has to read them, or it does not start.
+ */
+export function preloadFolders({ NODE_OPTIONS: options = '' }: Env): readonly string[] {
+  return [...options.matchAll(PRELOAD)].map(([, module = '']) => {
+    return path.dirname(module.startsWith('file:') ? fileURLToPath(module) : module)
+  })
 }
 
 /** What `fork` starts. */

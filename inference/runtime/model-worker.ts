@@ -39,6 +39,8 @@ export interface ModelWorkerOptions {
   readonly entry: URL
   readonly isolation: Isolation
   readonly environment: Env
+  /** The directories of models. */
+  readonly readable: readonly string[]
   readonly settings: Omit<WorkerSettings, 'alivePeriodMs'>
   /** The bytes that a worker process may allocate. */
   readonly memoryBytesMax: number
@@ -151,11 +153,11 @@ export class ModelWorker {
   }
 
   #open(): WorkerChannel {
-    const { entry, isolation, environment, memoryBytesMax, callTimeoutMs } = this.#options
+    const { entry, isolation, environment, readable, memoryBytesMax, callTimeoutMs } = this.#options
     const alivePeriodMs = Math.ceil(callTimeoutMs / SIGNS_PER_TIMEOUT)
     const settings = { ...this.#options.settings, alivePeriodMs }
     return openWorkerChannel(
-      { entry, isolation, environment, memoryBytesMax, settings },
+      { entry, isolation, environment, readable, memoryBytesMax, settings },
       {
         onMessage: (message) => this.#receive(message),
         onExit: (reason) => this.#onExit(reason),

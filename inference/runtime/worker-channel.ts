@@ -8,9 +8,10 @@
 // See docs/decisions/0009-inference-server.md.
 
 import { fork } from 'node:child_process'
+import path from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { boundedNode, inheritedEnvironment } from '../../lib/bounded-node.ts'
+import { boundedNode, inheritedEnvironment, preloadFolders } from '../../lib/bounded-node.ts'
 import type { Env } from '../../lib/env.ts'
 import { collected } from './large-payloads.ts'
 import { OrderedSender } from './ordered-sender.ts'
@@ -29,16 +30,27 @@ const HEAP_MIB_MAX = 2_048
  */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
 
+const PROJECT = path.resolve(import.meta.dirname, '../..')
+/** The program of a worker. */
+const PROGRAM = ['inference', 'lib', 'node_modules', 'package.json'].map((name) =>
+  path.join(PROJECT, name),
+)
+
 /**
- * Model files are read wherever the operator keeps them. The JavaScript of a worker, tokenizers and templates of
- * strangers among it, writes no file, and starts no process and no thread.
+ * The JavaScript of a worker, tokenizers and templates of strangers among it, reads the program and the models, and
+ * nothing else: no data directory, no secrets, no keys. It writes no file, and starts no process and no thread. A link
+ * among the models leads to where the operator keeps a file.
  */
-const PERMISSIONS = [
-  '--permission',
-  '--allow-addons',
-  '--allow-fs-read=*',
-  '--disable-warning=PERM0001', // that addons are allowed: the models' library is one
-]
+function permissionsOf(readable: readonly string[]): readonly string[] {
+  return [
+    '--permission',
+    '--allow-addons',
+    '--disable-warning=PERM0001', // that addons are allowed: the models' library is one
+    ...[...PROGRAM, ...readable].map((name) => `--allow-fs-read=${path.resolve(name)}`),
+    // A directory that is not there yet is taken for a file.
+    ...readable.map((name) => `--allow-fs-read=${path.join(path.resolve(name), '*')}`),
+  ]
+}
 
 export const ISOLATIONS = ['process', 'thread'] as const
 export type Isolation = (typeof ISOLATIONS)[number]
@@ -73,6 +85,8 @@ export interface ChannelOptions {
   readonly entry: URL
   readonly isolation: Isolation
   readonly settings: WorkerSettings
+  /** The directories of models. A worker process may read them, and its program; a thread reads what the server may. */
+  readonly readable: readonly string[]
   /**
    * The server's environment, of which worker processes get a part. Threads share the server's own.
    */
@@ -95,7 +109,7 @@ export function openWorkerChannel(
 }
 
 function openProcess(
-  { entry, settings, environment, memoryBytesMax }: ChannelOptions,
+  { entry, settings, readable, environment, memoryBytesMax }: ChannelOptions,
   listener: ChannelListener,
 ): WorkerChannel {
   const child = fork(entry, [JSON.stringify(settings)], {
@@ -103,7 +117,7 @@ function openProcess(
     ...boundedNode({
       memoryBytesMax,
       heapMibMax: HEAP_MIB_MAX,
-      nodeArguments: PERMISSIONS,
+      nodeArguments: permissionsOf([...readable, ...preloadFolders(environment)]),
     }),
     serialization: 'advanced', // typed arrays arrive as typed arrays
     // A crashing native library writes its reason to stderr, beside the server's log.

@@ -8,7 +8,7 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import { boundedNode, inheritedEnvironment } from '../../lib/bounded-node.ts'
+import { boundedNode, inheritedEnvironment, preloadFolders } from '../../lib/bounded-node.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Env } from '../../lib/env.ts'
 import { messageOf } from '../../lib/errors.ts'
@@ -25,11 +25,14 @@ const HEAP_MIB_MAX = 768
  * file, and start no process and no thread.
  */
 const READABLE = ['node', 'lib', 'node_modules', 'package.json']
-const PERMISSIONS = [
-  '--permission',
-  '--allow-addons',
-  ...READABLE.map((name) => `--allow-fs-read=${path.join(PROJECT, name)}`),
-]
+const PERMISSIONS = ['--permission', '--allow-addons']
+
+function permissionsOf(environment: Env): readonly string[] {
+  const program = READABLE.map((name) => path.join(PROJECT, name))
+  const readable = [...program, ...preloadFolders(environment)]
+  return [...PERMISSIONS, ...readable.map((name) => `--allow-fs-read=${name}`)]
+}
+
 const CHUNK_BYTES = 256 * 1024
 /** A page has its text also without its article, so it is given up sooner. */
 const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000, image: 20_000 } as const
@@ -56,7 +59,7 @@ export class DocumentProcess {
       ...boundedNode({
         memoryBytesMax: MEMORY_BYTES_MAX,
         heapMibMax: HEAP_MIB_MAX,
-        nodeArguments: PERMISSIONS,
+        nodeArguments: permissionsOf(options.environment),
       }),
       serialization: 'advanced',
       stdio: ['pipe', 'ignore', 'ignore', 'ipc'],

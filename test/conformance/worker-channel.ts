@@ -1,3 +1,7 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { openWorkerChannel } from '../../inference/runtime/worker-channel.ts'
 import type { Isolation, WorkerChannel } from '../../inference/runtime/worker-channel.ts'
@@ -9,6 +13,9 @@ const ENTRY = new URL('../support/fakes/scripted-worker.ts', import.meta.url)
 const SETTINGS = { threads: 3, cores: 5, exactRows: false, alivePeriodMs: 60_000 }
 const MODEL = 7
 const GIB = 1024 ** 3
+const READABLE = fileURLToPath(new URL('../support', import.meta.url))
+/** Models that are pulled later. */
+const ABSENT = path.join(tmpdir(), `quarry-models-${process.pid}`)
 
 type Seen = FromWorker | { readonly kind: 'exit' }
 
@@ -23,6 +30,7 @@ class Connection {
         entry: ENTRY,
         isolation,
         environment: { PATH: process.env['PATH'] },
+        readable: [READABLE, ABSENT],
         settings: SETTINGS,
         memoryBytesMax: 4 * GIB,
       },
@@ -88,6 +96,30 @@ export function describeWorkerChannel(isolation: Isolation): void {
         { kind: 'answer', call: 1, answer: { spec: 'a spec', settings: SETTINGS } },
       ])
     })
+
+    if (isolation === 'process') {
+      it('reads the models, where links lead, and no other directory', async () => {
+        const data = await mkdtemp(path.join(tmpdir(), 'quarry-data-'))
+        const [secret, model, link] = [
+          path.join(data, 'secret'),
+          path.join(ABSENT, 'model.json'),
+          path.join(ABSENT, 'link.json'),
+        ]
+        try {
+          await mkdir(ABSENT, { recursive: true })
+          for (const file of [secret, model]) await writeFile(file, 'content')
+          await symlink(secret, link)
+          const files = [secret, model, link, '/proc/self/environ', fileURLToPath(import.meta.url)]
+          connection.run(2, ...files.map((file) => ({ kind: 'read', file }) as const))
+
+          const denied = 'ERR_ACCESS_DENIED'
+          const answer = [denied, 'content', 'content', denied, denied]
+          expect(await connection.end(2)).to.deep.equal({ kind: 'answer', call: 2, answer })
+        } finally {
+          for (const folder of [data, ABSENT]) await rm(folder, { recursive: true, force: true })
+        }
+      })
+    }
 
     it('carries values unchanged, typed arrays among them', async () => {
       const value = {

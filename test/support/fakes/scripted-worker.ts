@@ -1,5 +1,6 @@
 // A worker whose one kind of model does what it is asked to. Runs as a process and as a thread.
 
+import { readFile } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import { serveModels } from '../../../inference/runtime/worker-host.ts'
 import { unreachable } from '../../../lib/assert.ts'
@@ -9,6 +10,8 @@ import { ServiceError } from '../../../lib/errors.ts'
 export type ScriptedWork =
   | { readonly kind: 'echo'; readonly value: unknown }
   | { readonly kind: 'refuse' }
+  /** The content of a file, or the code of the refusal. */
+  | { readonly kind: 'read'; readonly file: string }
   /** An answer that cannot be sent. */
   | { readonly kind: 'unsendable' }
   /** Ends when it is cancelled. */
@@ -36,6 +39,8 @@ async function perform(
   switch (work.kind) {
     case 'echo':
       return work.value
+    case 'read':
+      return readFile(work.file, 'utf8').catch((error: NodeJS.ErrnoException) => error.code)
     case 'refuse':
       throw new ServiceError('INVALID_ARGUMENT', 'text: it is refused')
     case 'unsendable':

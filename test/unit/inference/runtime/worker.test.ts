@@ -19,6 +19,7 @@ describe('a model worker', () => {
         entry: new URL('../../../support/inference/stepping-worker.ts', import.meta.url),
         isolation: 'process',
         environment: process.env,
+        readable: [new URL('../../../support', import.meta.url).pathname],
         settings: { threads: 1, cores: 1, exactRows: false },
         memoryBytesMax: 4 * 1024 ** 3,
         callTimeoutMs: CALL_TIMEOUT_MS,
