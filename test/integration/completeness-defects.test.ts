@@ -37,6 +37,33 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     text: 'if (waiting === 0) return built',
     instead: 'if (waiting >= 0) return built',
   },
+  'an index that counts nothing while it is opened': {
+    file: 'shard/following/documents-behind.ts',
+    text: "    case 'opening':\n",
+    instead: "    case 'opening':\n      return 0\n",
+  },
+  'a build that counts only what came since it began': {
+    file: 'shard/following/documents-behind.ts',
+    text: 'return state.backfill.left(shard.documentsMax) + ',
+    instead: 'return ',
+  },
+  'a progress that is reported when vectors are made': {
+    file: 'shard/following/documents-behind.ts',
+    text: 'waiting: taken.waiting + waiting + textsUnmade(shard, index),',
+    instead:
+      'waiting: (isEnriched(index) ? 0 : taken.waiting) + waiting + textsUnmade(shard, index),',
+  },
+  'a table that is as far as its furthest shard': {
+    file: 'coordinator/tables/index-status.ts',
+    text: 'documents_behind: sum(({ documents_behind }) => documents_behind),',
+    instead:
+      'documents_behind: Math.min(...shards.map(({ documents_behind }) => documents_behind)),',
+  },
+  'a shard that is as far as its furthest index': {
+    file: 'shard/replica.ts',
+    text: 'return Math.max(0, ...counts)',
+    instead: 'return counts.length === 0 ? 0 : Math.min(...counts)',
+  },
   'answers that do not tell': {
     file: 'shard/local-shard.ts',
     text: 'if (behind > 0) onBehind(behind)',

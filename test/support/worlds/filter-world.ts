@@ -86,6 +86,19 @@ export const FILTERED_DOCUMENTS: Readonly<Record<string, Json>> = {
     loose: { free: ' ' },
     x: { y: { z: '!' } },
   },
+  // So long that its members are read one by one.
+  a19: {
+    pad: 'x'.repeat(40_000),
+    'a.b': 5,
+    a: { b: [2, 7] },
+    'd.t': 'dotted sea',
+    d: { t: 'chart' },
+    'x.y': { z: 'sea' },
+    items: [{ name: 'harbour' }],
+    word: 'sea',
+  },
+  // The same letters, together and apart.
+  a20: { word: 'Cafe\u0301', tags: ['Caf\u00e9', 'red'], body: 'Cafe\u0301', typed: 'caf\u00e9' },
 }
 
 /** Every name is asked in every kind of filter. */
@@ -97,7 +110,7 @@ export const FILTERED_FIELDS = [
 ] as const
 
 // prettier-ignore
-const TEXTS = ['sea', 'Sea', 'chart', 'harbour', 'north', '', 'red', "don't", 'море', '42', '5', 'true', 'the'] as const
+const TEXTS = ['Caf\u00e9', 'Cafe\u0301', 'sea', 'Sea', 'chart', 'harbour', 'north', '', 'red', "don't", 'море', '42', '5', 'true', 'the'] as const
 const TERMS = [
   ...TEXTS,
   'dotted sea',
@@ -128,7 +141,7 @@ export const FILTERS_BY_CLAUSE: Readonly<Record<string, (field: string) => reado
     ...TEXTS.map((match) => ({ match, field })),
     { match: 'sea chart', field, operator: 'and' },
     { match: 'sae', field, fuzziness: 1 },
-    { match: 'seas', field, analyzer: 'en' },
+    { match: 'seas', field, analyzer: 'english' },
     { match: 'sea' },
   ],
   MatchPhraseClause: (field) => [
@@ -197,6 +210,7 @@ export const FILTERS_BY_CLAUSE: Readonly<Record<string, (field: string) => reado
   DisjunctionClause: (field) => [
     { disjuncts: [{ term: 'sea', field }, { term: 'chart', field }] },
     { disjuncts: [{ term: 'sea', field }, { term: 'chart', field }, { ids: ['a01'] }], min: 2 },
+    { disjuncts: [{ must_not: { disjuncts: [{ match: 'sea', field }] } }, { ids: ['a01'] }] },
   ],
   BooleanClause: (field) => [
     { must_not: { disjuncts: [{ match: 'sea', field }] } },
@@ -214,6 +228,36 @@ export const FILTERS: readonly Json[] = Object.values(FILTERS_BY_CLAUSE).flatMap
     JSON.parse(text),
   )
 })
+
+const DAYS = ['2024-05-01', '1970-01-01', '1969-12-31'] as const
+const VALUES = ['sea', 'Sea', 'Cafe\u0301', 'Caf\u00e9', 'red', 'море', '', "Don't panic"] as const
+
+/** Filters of one meaning, each written in several ways: on days, on whole values, and on numbers. */
+export const SPELLINGS: readonly (readonly Json[])[] = [
+  ...DAYS.flatMap((day) =>
+    ['at', 'when'].map((field) => [
+      { term: day, field },
+      { terms: { field, values: [day] } },
+      { start: day, end: day, inclusive_end: true, field },
+      { min: day, max: day, inclusive_max: true, field },
+      { query: `[${day} TO ${day}]`, field },
+      { query: `"${day}"`, field },
+    ]),
+  ),
+  ...VALUES.flatMap((value) =>
+    ['word', 'word.keyword', 'tags.keyword', 'id.keyword'].map((field) => [
+      { term: value, field },
+      { terms: { field, values: [value] } },
+      { min: value, max: value, inclusive_max: true, field },
+    ]),
+  ),
+  ...[5, 42, -0.5, 1].map((value) => [
+    { term: value, field: 'n' },
+    { terms: { field: 'n', values: [value] } },
+    { min: value, max: value, inclusive_max: true, field: 'n' },
+    { query: `[${value} TO ${value}]`, field: 'n' },
+  ]),
+]
 
 const DOCUMENT_SCHEMA = {
   type: 'object',

@@ -1,6 +1,7 @@
 // Resolves lists of values, of which one is enough, as one set: of terms, or of numbers.
 
 import { isBeyondDoubles, orderedTextOf } from '../../../document/decimal.ts'
+import { CANONICAL } from '../analysis/fold-term.ts'
 import { isDay } from '../../../schema/rfc3339.ts'
 import type { QueryOf } from '../../../query/query-tree.ts'
 import type { EngineQuery } from '../engine-query.ts'
@@ -21,7 +22,9 @@ export function resolveAnyOf(query: QueryOf<'any-of'>, context: QueryContext): E
   const { values, boost } = query
   const [first = ''] = values
   if (hasTerms(field)) {
-    return { kind: 'expand', field: field.indexField, matcher: listMatcher(values), boost }
+    // As the values of a keyword field are, and the term of `term`.
+    const terms = field.kind === 'keyword' ? values.map((text) => CANONICAL.term(text)) : values
+    return { kind: 'expand', field: field.indexField, matcher: listMatcher(terms), boost }
   }
   if (field.kind === 'number') return numbersOf(field, query)
   if (field.kind === 'date') return timesOf(field, query)
