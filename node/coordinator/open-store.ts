@@ -33,6 +33,7 @@ import { NearTables, type FindNear } from './query/near-tables.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
+import { indexesWithPlainKeys } from './tables/managed-indexes.ts'
 import { TableAdmin, type ProcessParts } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
 import { TableRegistry } from './tables/table-registry.ts'
@@ -145,14 +146,13 @@ export async function openStore(
   const recovery = new TransactionRecovery({ ...ending, shards, isOnlyProcess })
   const runner = new TransactionRunner({ clock, hybridClock, router, finisher, randomBits })
   const opened = openIndexes(parts, fields, life)
-  const indexes = opened?.parts
   const drain = (shard: LedShard) => recovery.drain(shard)
-  const place = await buildPlace({ registry, catalog, router, led, indexes, drain })
+  const place = await buildPlace({ registry, catalog, router, led, indexes: opened?.parts, drain })
   const { host, replication, cluster, mayRepair, replicasOf, nearOf } = place
   const known = { catalog, registry, host, replication, process: parts.process }
   const asked = { clock, surroundings: parts.providers, media: parts.media, registry }
-  const { completeIndex, queries: models, openEnrichment, enrichments } = openModels(asked, life)
-  const admin = new TableAdmin({ ...known, clock, log, randomBits, completeIndex })
+  const { queries: models, openEnrichment, enrichments, ...forIndexes } = openModels(asked, life)
+  const admin = new TableAdmin({ ...known, ...forIndexes, clock, log, randomBits })
   const pins = new ReadPins(clock, parts.nodeId)
   const shared = { hybridClock, led, pins }
   const kept = { ...shared, clock, log, mayRepair, stores: parts.stores }
@@ -188,14 +188,28 @@ export async function openStore(
     housekeeper.start()
     life.onClose(() => housekeeper.stop())
     store.setReady()
+    warnOfPlainKeys(registry, log)
   }
   const counting = { ...ending, clock, registry, led, runner, recovery, idempotency, housekeeper }
   const metrics = [
-    storeMetrics({ ...counting, indexEvents: indexes?.events, isReady: () => store.ready() }),
+    storeMetrics({ ...counting, indexEvents: opened?.parts.events, isReady: () => store.ready() }),
     ...metricsOfParts({ clock, led, registry, journal, enrichers, opened }),
     ...place.metrics,
   ]
   return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
+}
+
+/** Indexes that an earlier version made keep the keys of their models as they were written. */
+function warnOfPlainKeys(registry: TableRegistry, log: Log): void {
+  for (const { record } of registry.tables()) {
+    const indexes = indexesWithPlainKeys(record.indexes)
+    if (indexes.length === 0) continue
+    log.warn('keys of models lie in plain in the catalog', {
+      table: record.name,
+      indexes,
+      remedy: 'the next change of the table seals them; then replace the keys at the provider',
+    })
+  }
 }
 
 interface MeasuredParts

@@ -4,8 +4,12 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
+import { ManualClock } from '../../lib/clock.ts'
 import { parseNodeConfig } from '../../node/config.ts'
+import { EmbeddedCoordination } from '../../node/coordination/embedded-coordination.ts'
+import { tableKey } from '../../node/coordinator/tables/table-record.ts'
 import { startNode, type RunningNode } from '../../node/main.ts'
+import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { send } from '../contract/api-harness.ts'
 import { ProviderServer } from '../support/servers/providers/provider-server.ts'
 import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
@@ -44,6 +48,19 @@ describe('a managed embeddings index', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     return { status: answer.status, body: answer.body === '' ? undefined : JSON.parse(answer.body) }
+  }
+
+  /** Changes the record of the table on disk while no node runs. Answers what was there. */
+  async function editRecord(edit: (text: string) => string): Promise<string> {
+    const clock = new ManualClock()
+    await using store = await LevelKvStore.open(path.join(dataDir, 'catalog'), { clock })
+    await using coordination = new EmbeddedCoordination(store, clock)
+    const { entries } = await coordination.list(tableKey('notes'))
+    for (const { key, value } of entries) {
+      const changes = [{ type: 'put', key, value: Buffer.from(edit(value.toString())) }] as const
+      await coordination.commit({ when: [], changes })
+    }
+    return entries.map(({ value }) => value.toString()).join()
   }
 
   const embedder = (changes: object = {}): object => ({
@@ -182,6 +199,28 @@ describe('a managed embeddings index', () => {
 
     expect(kept).to.deep.equal([])
     expect(status).to.equal(201)
+    expect(model.received.map(({ headers }) => headers.authorization)).to.include(`Bearer ${KEY}`)
+  })
+
+  it('names a key that an earlier version kept in plain, and seals it with the next change', async () => {
+    await node.close()
+    await editRecord((text) => text.replaceAll(/\$\{sealed:[^}]*\}/g, KEY))
+    await start()
+    const before = await call('GET', '/status')
+    const index = { type: 'embeddings', external: true, dimension: 2 }
+    expect(await call('POST', '/tables/notes/indexes/other', index)).to.include({ status: 201 })
+    const after = await call('GET', '/status')
+    model.received.length = 0
+    const body = { inserts: { moved: { text: 'flow' } }, sync_level: 'enrichments' }
+    expect(await call('POST', '/tables/notes/batch', body)).to.include({ status: 201 })
+    await node.close()
+    const record = await editRecord((text) => text)
+    await start()
+
+    expect(before.body.message).to.include('"probed" of table "notes" keeps the key of a model')
+    expect(before.body.health).to.equal('healthy')
+    expect(after.body.message).to.not.include('keeps the key')
+    expect(record).to.include('${sealed:').and.not.include(KEY)
     expect(model.received.map(({ headers }) => headers.authorization)).to.include(`Bearer ${KEY}`)
   })
 

@@ -3,6 +3,7 @@
 import { runAtOnce, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { IndexActivity, IndexHealth } from '../../shard/following/index-health.ts'
 import type { LedShards } from '../shards/led-shards.ts'
+import { indexesWithPlainKeys } from './managed-indexes.ts'
 import type { OpenTable } from './open-table.ts'
 
 /** The health of the indexes of so many shards is read in about a millisecond. */
@@ -77,7 +78,14 @@ export function indexTroubles(table: OpenTable, led: LedShards): readonly IndexT
   const all = indexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
   const ofIndexes = Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
-  return [...ofIndexes, ...enrichmentTroubles(table, led)]
+  return [...ofIndexes, ...enrichmentTroubles(table, led), ...plainKeyTroubles(table)]
+}
+
+function plainKeyTroubles({ tableName, indexes }: OpenTable): readonly IndexTrouble[] {
+  return indexesWithPlainKeys(indexes).map((name) => {
+    const what = `index "${name}" of table "${tableName}" keeps the key of a model in plain in the catalog`
+    return { message: `${what}; any change of the table seals it`, refusesSearches: false }
+  })
 }
 
 /** Searches find what has a vector; so they are not refused. */

@@ -7,6 +7,8 @@ import { runSliced } from '../../../lib/sliced.ts'
 import type { ChunkerSettings } from '../../embedding/managed-settings.ts'
 import {
   isDimension,
+  isManaged,
+  readEmbeddingsSettings,
   readRequestedManaged,
   type ManagedIndexSettings,
   type RequestedManaged,
@@ -30,6 +32,9 @@ export type CompleteIndex = (
   index: IndexDefinition,
   signal: AbortSignal,
 ) => Promise<IndexDefinition>
+
+/** Answers indexes with the keys of their models sealed, as far as this node seals keys. */
+export type SealKeys = (indexes: readonly IndexDefinition[]) => readonly IndexDefinition[]
 
 /** What managed indexes are checked with. */
 export interface ManagedIndexParts {
@@ -143,6 +148,48 @@ function withSealedKey(
     throw new ServiceError('INVALID_ARGUMENT', message)
   }
   return { ...config, api_key: sealedText(seal.seal(key)) }
+}
+
+/**
+ * The indexes of a record with the plain keys sealed that earlier versions have kept in it. A key that cannot be sealed
+ * stays as it is: one beside references, or one that is too long.
+ */
+export function sealPlainKeys(
+  indexes: readonly IndexDefinition[],
+  seal: KeySeal,
+): readonly IndexDefinition[] {
+  return indexes.map((index) => {
+    const settings = managedSettingsOf(index)
+    if (settings === undefined || !hasPlainKey(settings)) return index
+    try {
+      return { ...index, settings: { ...settings, ...sealedModels(settings, seal) } }
+    } catch (error) {
+      if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') return index
+      throw error
+    }
+  })
+}
+
+/** The names of the indexes in whose configurations a key lies in plain. */
+export function indexesWithPlainKeys(indexes: readonly IndexDefinition[]): readonly string[] {
+  return indexes.flatMap((index) => {
+    const settings = managedSettingsOf(index)
+    return settings !== undefined && hasPlainKey(settings) ? [index.name] : []
+  })
+}
+
+function managedSettingsOf({ kind, settings }: IndexDefinition): ManagedIndexSettings | undefined {
+  if (feedOf(kind) !== 'artifacts') return undefined
+  const read = readEmbeddingsSettings(settings)
+  return isManaged(read) ? read : undefined
+}
+
+function hasPlainKey({ embedder, summarizer, chunker }: Models): boolean {
+  return [embedder, summarizer, chunker?.config].some((config) => {
+    const key = config?.['api_key']
+    if (typeof key !== 'string') return false
+    return parseReferences(key, 'api_key').some(({ kind }) => kind === 'literal')
+  })
 }
 
 /** What only the store writes. */

@@ -29,7 +29,7 @@ import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
 import { buildLayout } from './shard-layout.ts'
-import type { CompleteIndex } from './managed-indexes.ts'
+import type { CompleteIndex, SealKeys } from './managed-indexes.ts'
 import type { CreateTableRequest } from './create-table-request.ts'
 import {
   assertIndexName,
@@ -66,6 +66,8 @@ export interface TableAdminOptions {
   readonly randomBits: () => string
   readonly replication: ReplicationRules
   readonly completeIndex: CompleteIndex
+  /** The indexes of a record as they are kept when it changes. Earlier versions kept keys of providers in plain. */
+  readonly sealKeys: SealKeys
   /** Absent: any number of shards may be opened, and nobody hears of it. */
   readonly process?: ProcessParts | undefined
 }
@@ -276,10 +278,11 @@ export class TableAdmin {
   }
 
   async #changeNow(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
-    const { catalog, registry } = this.#with
+    const { catalog, registry, sealKeys } = this.#with
     const record = await catalog.update(registry.get(name).record, (current) => {
       if (current.state !== 'ready') throw unknownTable(name)
-      return change(current)
+      const changed = change(current)
+      return { ...changed, indexes: sealKeys(changed.indexes) }
     })
     const table = new OpenTable(record, registry.get(name).shards)
     registry.set(table)

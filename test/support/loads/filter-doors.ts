@@ -2,7 +2,11 @@
 // a full-text index and in one without. Twins of the documents are there first, are found, and are deleted then.
 
 import type { StoreClient } from '../servers/store-client.ts'
-import { FILTERED_DOCUMENTS, FILTERED_SCHEMA_REQUEST, FILTERS } from '../worlds/filter-world.ts'
+import {
+  FILTERED_DOCUMENTS,
+  FILTERED_SCHEMA_REQUEST,
+  type FILTERS,
+} from '../worlds/filter-world.ts'
 
 const TABLE = 'filtered'
 /** The same without a full-text index: nothing but the documents answers there. */

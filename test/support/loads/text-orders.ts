@@ -224,6 +224,11 @@ function misplaceOf(halver: Halver, seed: number): string | undefined {
   return undefined
 }
 
+function isAbove(text: string, other: string, orEqual: boolean): boolean {
+  const order = compareUtf8(text, other)
+  return orEqual ? order >= 0 : order > 0
+}
+
 /** Whether a walk of the terms comes by the text. */
 function isWalked({ prefix, upTo }: TermMatcher, text: string): boolean {
   return text.startsWith(prefix) && (upTo === undefined || compareTexts(text, upTo) <= 0)
@@ -250,8 +255,7 @@ const PROPERTIES: Readonly<Record<string, (random: Random) => string | undefined
       const [min, max, text] = [randomText(random, 2), randomText(random, 2), randomText(random, 2)]
       const [inclusiveMin, inclusiveMax] = [random() < 0.5, random() < 0.5]
       const matcher = termRangeMatcher({ min, max, inclusiveMin, inclusiveMax })
-      const [low, high] = [compareUtf8(text, min), compareUtf8(text, max)]
-      const isWithin = (inclusiveMin ? low >= 0 : low > 0) && (inclusiveMax ? high <= 0 : high < 0)
+      const isWithin = isAbove(text, min, inclusiveMin) && isAbove(max, text, inclusiveMax)
       const { from = '', to = '' } = matcher.range ?? {}
       const inRange = compareTexts(text, from) >= 0 && compareTexts(text, to) < 0
       const isRight = matcher.matches(text) === isWithin && inRange === isWithin

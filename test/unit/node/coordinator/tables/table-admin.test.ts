@@ -50,6 +50,7 @@ function openNode(coordination: EmbeddedCoordination, isServed = true) {
     randomBits: () => String(++ids).padStart(16, '0'),
     replication: CLUSTER_REPLICATION,
     completeIndex: async (index) => index,
+    sealKeys: (indexes) => indexes,
   })
   /** Lets shards that are being created serve, and those that come meanwhile. */
   const serve = async (work: Promise<unknown>): Promise<void> => {
