@@ -9,8 +9,15 @@
 //        refer to it and to the one before, whatever the number of logs.
 //   JR2  Each segment is opened once, and each of its windows read once.
 //   JR3  A log gets the entries that `readEntries` would give it, in the same order.
+//   JR4  Where the segments cannot be read, each log reads on by itself: it fails only if its own entries are damaged.
 
-import type { EntrySelection, JournalEntry, ReadableJournal } from './journal-reader.ts'
+import {
+  readEntries,
+  type EntrySelection,
+  type JournalEntry,
+  type ReadableJournal,
+} from './journal-reader.ts'
+import { InvariantError } from '../../lib/assert.ts'
 import type { LogId } from './journal-format.ts'
 import type { Segment } from './segment.ts'
 import { SegmentWindow } from './segment-window.ts'
@@ -30,16 +37,19 @@ export class JointReading {
   readonly #busy: Set<LogId>
   readonly #readers = new Map<LogId, Reader>()
   #quiet = Promise.withResolvers<void>()
+  /** Resolves when nothing more is read here, whatever became of it. */
+  readonly ended: Promise<void>
 
   constructor(journal: ReadableJournal, logIds: ReadonlySet<LogId>) {
     this.#journal = journal
     this.#busy = new Set(logIds)
-    void this.#run()
+    this.ended = this.#run()
   }
 
   async *entries(logId: LogId, above: number): AsyncGenerator<Page> {
     const reader = new Reader({ logId, above })
     this.#readers.set(logId, reader)
+    let last = above
     try {
       for (;;) {
         const asked = reader.ask()
@@ -47,10 +57,15 @@ export class JointReading {
         const page = await asked
         if (page === undefined) return
         yield page
+        last = page.at(-1)?.sequence ?? last
       }
+    } catch (error) {
+      if (error instanceof InvariantError) throw error
+      // JR4: what the disk did not give may be others'.
     } finally {
       this.leave(logId)
     }
+    yield* readEntries(this.#journal, { logId, above: last })
   }
 
   /** The log is not read, or no more. */

@@ -29,6 +29,7 @@ import { BATCH_HEADER_BYTES, ROW_BYTES, type LogId } from './journal-format.ts'
 import { readKeptLogs, type KeptLog } from './kept-logs.ts'
 import type { LogState } from './log-marks.ts'
 import type { LogOwner } from './log-owner.ts'
+import { GatheredReading } from './gathered-reading.ts'
 import { JointReading } from './joint-reading.ts'
 import { readEntries, type JournalEntry } from './journal-reader.ts'
 import { recoverJournal, type RecoveredJournal } from './journal-recovery.ts'
@@ -79,6 +80,8 @@ export interface JournalOptions {
  * writes the queued entries first.
  */
 export class Journal {
+  /** Reads as `entries` does, logs that are asked for within moments in one pass (gathered-reading.ts). */
+  readonly gathered: Pick<GatheredReading, 'entries'>
   readonly #with: JournalOptions
   readonly #supply: SegmentSupply
   readonly #writer: BatchWriter
@@ -105,6 +108,7 @@ export class Journal {
     const segmentBytes = options.segmentBytes ?? SEGMENT_BYTES
     const keptBytes = options.keptBytes ?? KEPT_BYTES
     this.#content = content
+    this.gathered = new GatheredReading({ directory, content })
     this.#mayMark = options.mayMark === true || !content.marks.isEmpty
     this.#supply = new SegmentSupply({ directory, segmentBytes, hasRoomFor, spares, nextNumber })
     this.#writer = new BatchWriter({ directory, position, randomBits })

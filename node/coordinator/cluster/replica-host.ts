@@ -420,7 +420,9 @@ export class ReplicaHost {
 
   #sharedParts() {
     const { journal, admit, hybridClock, clock, router, indexes } = this.#with
-    return { journal, admit, hybridClock, clock, router, indexes }
+    // Hundreds of replicas are opened at a start, each with entries in the same segments.
+    const reading = journal.gathered
+    return { journal, reading, admit, hybridClock, clock, router, indexes }
   }
 
   #replicationParts(name: ShardName, start: ReplicaLog) {

@@ -42,6 +42,37 @@ function counted(directory: JournalDirectory) {
   return { counts, watched }
 }
 
+/** Changes a byte of the text wherever it is read. */
+function damagingReads(
+  directory: JournalDirectory,
+  text: Buffer,
+  isBroken: () => boolean,
+): JournalDirectory {
+  return new Proxy(directory, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name)
+      if (typeof found !== 'function') return found
+      if (name !== 'open') return found.bind(target)
+      return async (file: string) => {
+        const opened = await target.open(file)
+        return new Proxy(opened, {
+          get(of, method) {
+            const part: unknown = Reflect.get(of, method)
+            if (typeof part !== 'function') return part
+            if (method !== 'read') return part.bind(of)
+            return async (at: number, length: number) => {
+              const bytes = Buffer.from(await of.read(at, length))
+              const place = bytes.indexOf(text)
+              if (isBroken() && place >= 0) bytes.writeUInt8(0, place)
+              return bytes
+            }
+          },
+        })
+      }
+    },
+  })
+}
+
 /** A journal in which every log has an entry of each round, and every round is one batch. */
 async function writeLogs(disk: FaultyDisk): Promise<void> {
   const journal = await openTestJournal({ disk })
@@ -148,11 +179,93 @@ describe('JointReading', function () {
     expect(new Set(errors.map(String))).to.deep.equal(new Set(['Error: no such disk']))
   })
 
+  it('fails the logs of a damaged batch, and no others', async () => {
+    const disk = new FaultyDisk()
+    const first = await openTestJournal({ disk })
+    const [alone, other] = [new TextSource(first, nameOf(0)), new TextSource(first, nameOf(1))]
+    await other.append('before')
+    await alone.append('damaged')
+    await other.append('behind')
+    disk.restart()
+    let isBroken = false
+    const journal = await openTestJournal({
+      directory: damagingReads(disk.directory, Buffer.from('damaged'), () => isBroken),
+    })
+    isBroken = true
+    const reading = journal.readTogether(new Set([nameOf(0), nameOf(1)]))
+
+    const [damaged, whole] = await Promise.all([
+      errorOf(() => all(reading.entries(nameOf(0), 0))),
+      all(reading.entries(nameOf(1), 0)),
+    ])
+
+    expect(damaged).to.include({ code: 'CORRUPTION' })
+    expect(whole).to.deep.equal(['1 before', '2 behind'])
+  })
+
   it('ends at once without logs, and for logs without entries', async () => {
     const journal = await openTestJournal()
     journal.readTogether(new Set())
     const reading = journal.readTogether(new Set([nameOf(1)]))
 
     expect(await all(reading.entries(nameOf(1), 0))).to.deep.equal([])
+  })
+})
+
+describe('GatheredReading', function () {
+  this.timeout(60_000)
+
+  it('reads what is asked for in one turn in one pass, as each log by itself', async () => {
+    const disk = new FaultyDisk()
+    await writeLogs(disk)
+    const { counts, watched } = counted(disk.directory)
+    const journal = await openTestJournal({ directory: watched })
+    const segments = Math.ceil(journal.keptBytes / TEST_SEGMENT_BYTES)
+    const before = { ...counts }
+
+    const found = await Promise.all(
+      countTo(LOGS).map((log) => all(journal.gathered.entries(nameOf(log), log % 30))),
+    )
+
+    expect(counts.opens - before.opens).to.be.at.most(segments)
+    expect(counts.reads - before.reads).to.be.at.most(2 * segments)
+    for (const log of [0, 29, 30, LOGS - 1]) {
+      expect(found[log]).to.deep.equal(await all(journal.entries(nameOf(log), log % 30)))
+    }
+  })
+
+  it('gathers what comes during a pass for the next one', async () => {
+    const disk = new FaultyDisk()
+    await writeLogs(disk)
+    const { counts, watched } = counted(disk.directory)
+    const journal = await openTestJournal({ directory: watched })
+    const segments = Math.ceil(journal.keptBytes / TEST_SEGMENT_BYTES)
+    const before = { ...counts }
+    const first = journal.gathered.entries(nameOf(0), 0)
+    await first.next() // the pass waits for this reader now
+
+    const others: Promise<readonly string[]>[] = []
+    for (const log of countTo(LOGS - 1)) {
+      others.push(all(journal.gathered.entries(nameOf(log + 1), 0)))
+      if (log % 16 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const rest = await all(first)
+
+    for (const texts of await Promise.all(others)) expect(texts).to.have.length(ROUNDS)
+    expect(rest.length).to.be.below(ROUNDS)
+    expect(counts.opens - before.opens).to.be.at.most(2 * segments)
+  })
+
+  it('reads a log that is asked for twice, and after readers that left', async () => {
+    const disk = new FaultyDisk()
+    await writeLogs(disk)
+    const journal = await openTestJournal({ disk })
+    const left = journal.gathered.entries(nameOf(1), 0)
+    const twice = [0, 0].map((above) => all(journal.gathered.entries(nameOf(0), above)))
+    await left.next()
+    await left.return(undefined)
+
+    for (const texts of await Promise.all(twice)) expect(texts).to.have.length(ROUNDS)
+    expect(await all(journal.gathered.entries(nameOf(1), 0))).to.have.length(ROUNDS)
   })
 })
