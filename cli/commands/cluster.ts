@@ -11,7 +11,7 @@ import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
 import { writeLine } from '../process/terminal.ts'
 import { printable } from '../../lib/process/log-words.ts'
-import { parseNodes, parseSummary } from '../service/cluster-answers.ts'
+import { parseLeftovers, parseNodes, parseSummary } from '../service/cluster-answers.ts'
 import { memberOf, parseAnswer, textOf } from '../service/service-answers.ts'
 import { addClusterRecoverCommand } from './cluster-recover.ts'
 import { addClusterStartCommand } from './cluster-start.ts'
@@ -40,6 +40,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   addUndrain(cluster, context)
   addNodeWish(cluster, context, 'decommission')
   addForget(cluster, context)
+  addCollect(cluster, context)
   addMove(cluster, context)
   addTransfer(cluster, context)
   addClusterRecoverCommand(cluster, context)
@@ -182,6 +183,31 @@ function addForget(cluster: Command, context: CliContext): void {
       await client.request({ method: 'DELETE', path: `/cluster/nodes/${encodeURIComponent(id)}` })
       const line = options.json === true ? JSON.stringify({ forgotten: id }) : `forgot node ${id}`
       await writeLine(context.terminal.out, line)
+    })
+}
+
+function addCollect(cluster: Command, context: CliContext): void {
+  clientCommand(cluster.command('collect <node> [shards...]'), context)
+    .summary('remove replicas that belong to no table')
+    .description(
+      'List the replicas on a node that belong to no table and that no drop explains, or remove those that are named.',
+    )
+    .action(async (text: string, shards: readonly string[], options: ClientOptions) => {
+      const client = openClient(options, context)
+      const { id } = await findNode(client, text)
+      const path = `/cluster/nodes/${encodeURIComponent(id)}/collect`
+      const answer = await client.request({
+        method: 'POST',
+        path,
+        body: JSON.stringify({ shards }),
+      })
+      const { out } = context.terminal
+      if (options.json === true) return writeLine(out, JSON.stringify(parseAnswer(answer.text)))
+      const { removed, leftovers } = parseLeftovers(answer.text)
+      for (const shard of removed) await writeLine(out, `removed ${shard}`)
+      for (const shard of leftovers) await writeLine(out, `${shard} belongs to no table`)
+      if (removed.length + leftovers.length === 0) await writeLine(out, 'nothing is left over')
+      return undefined
     })
 }
 

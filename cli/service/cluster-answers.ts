@@ -124,6 +124,19 @@ export function parseShardPage(text: string): {
   return { shards: values.map(readShard), values, nextCursor: textOf(value, 'next_cursor') }
 }
 
+/** What is on a node and belongs to no table. */
+export function parseLeftovers(text: string): {
+  readonly removed: readonly string[]
+  readonly leftovers: readonly string[]
+} {
+  const value = parseAnswer(text)
+  const idsOf = (name: string): readonly string[] => {
+    const member = memberOf(value, name)
+    return Array.isArray(member) ? member.filter((id) => typeof id === 'string') : []
+  }
+  return { removed: idsOf('removed'), leftovers: idsOf('leftovers') }
+}
+
 export function parseClusterShard(text: string): ClusterShardAnswer {
   return readShard(parseAnswer(text))
 }

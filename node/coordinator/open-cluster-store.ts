@@ -36,6 +36,7 @@ import { ClusterShards } from './cluster/cluster-shards.ts'
 import { ClusterTables } from './cluster/cluster-tables.ts'
 import { DroppedReplicas } from './cluster/dropped-replicas.ts'
 import { ControlledCluster } from './cluster/controlled-cluster.ts'
+import { Leftovers } from './cluster/leftovers.ts'
 import { NearReplicas } from './cluster/near-replicas.ts'
 import { KnownPlaces } from './cluster/known-places.ts'
 import { recoverForOperators } from './cluster/recover-for-operators.ts'
@@ -95,8 +96,14 @@ async function clusterPlace(
   const news = buildNews(parts, tables)
   const applyHere = tables.apply.bind(tables)
   const shards = new ClusterShards({ coordination, news, clock, host, shardOf, applyHere })
-  const seen = buildSeen(parts, core, replicas)
-  answerPeers(parts, { ...replicas, places }, [seen.handlers, news.handlers()])
+  const linkTo = (id: NodeId) => parts.leaders.linkTo(id)
+  const leftovers = new Leftovers({ self: self.node, dropped, linkTo })
+  const seen = buildSeen(parts, core, { ...replicas, leftovers })
+  answerPeers(parts, { ...replicas, places }, [
+    seen.handlers,
+    news.handlers(),
+    leftovers.handlers(),
+  ])
   return {
     host: shards,
     ...nearReplicas(parts, host),
@@ -209,11 +216,11 @@ function reportNotOpened(
 function buildSeen(
   parts: ClusterStoreParts,
   { registry }: StoreCore,
-  own: Pick<Replicas, 'host' | 'source' | 'counts'>,
+  own: Pick<Replicas, 'host' | 'source' | 'counts'> & { readonly leftovers: Leftovers },
 ) {
   const { control, map, leaders, clock } = parts
   const { node: self } = parts.self
-  const { host, source, counts } = own
+  const { host, source, counts, leftovers } = own
   const lags = new ReplicaLags({
     self,
     leading: () => host.leading(),
@@ -222,7 +229,7 @@ function buildSeen(
     clock,
   })
   const recover = (without: readonly string[]) => recoverForOperators(parts.coordination, without)
-  const cluster = new ControlledCluster({ control, registry, lags, recover, clock })
+  const cluster = new ControlledCluster({ control, registry, lags, leftovers, recover, clock })
   const counted = () => ({
     elections: counts.elections,
     inSyncChanges: counts.inSyncChanges,

@@ -18,6 +18,7 @@ function describeSteering(operate: Operate): void {
       await operate('undrainNode', `${node}/undrain`),
       await operate('decommissionNode', `${node}/decommission`),
       await operate('forgetNode', node),
+      await operate('collectLeftovers', `${node}/collect`, '{}'),
       await operate('recoverCluster', '/api/v1/cluster/recover', '{}'),
       await operate('moveReplica', `${shard}/move`, '{"from":"node","to":"b"}'),
       await operate('transferLeader', `${shard}/transfer-leader`, '{"to":"b"}'),

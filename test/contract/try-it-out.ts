@@ -23,6 +23,7 @@ export const NEED_A_CLUSTER: ReadonlySet<string> = new Set([
   'decommissionNode',
   'forgetNode',
   'recoverCluster',
+  'collectLeftovers',
   'moveReplica',
   'transferLeader',
 ])

@@ -46,6 +46,7 @@ describe('quarry cluster', () => {
           control,
           registry: opened.registry,
           lags: control.lags,
+          leftovers: control.leftovers,
           recover: control.recover,
           clock: systemClock,
         })
@@ -125,6 +126,20 @@ describe('quarry cluster', () => {
       'Recovery 1: 1 shards, as 2 nodes reported them. The nodes continue.',
     ])
     expect(again.stdout).to.equal('No node waits before an older etcd: nothing was changed.\n')
+  })
+
+  it('collect lists what belongs to no table, and removes what is named', async () => {
+    const [left, other] = ['a'.repeat(16), 'b'.repeat(16)]
+    control.leftAt.set(TWO, [left, other])
+
+    const listed = await run(['collect', '2b6f'])
+    const removed = await run(['collect', '2b6f', left])
+    const empty = await run(['collect', '2b6f', other])
+
+    expect(listed.stdout).to.equal(`${left} belongs to no table\n${other} belongs to no table\n`)
+    expect(removed.stdout).to.equal(`removed ${left}\n${other} belongs to no table\n`)
+    expect(empty.stdout).to.equal(`removed ${other}\n`)
+    expect((await run(['collect', '2b6f'])).stdout).to.equal('nothing is left over\n')
   })
 
   it('drain shows its progress, and ends when the node holds nothing', async () => {

@@ -96,6 +96,24 @@ function describeSteering(operate: Operate): void {
     }
   })
 
+  it('list no leftovers, and keep what the cluster knows', async () => {
+    const shown: readonly ShownNode[] = JSON.parse((await operate('listNodes', NODES)).body).nodes
+    const { id } = must(shown[0], 'a node')
+    const [shard] = await shardsOf('books')
+    const collect = (shards: readonly string[]) =>
+      operate('collectLeftovers', `${NODES}/${id}/collect`, JSON.stringify({ shards }))
+
+    const listed = await collect([])
+    const gone = await collect(['0'.repeat(16)])
+    const served = await collect([must(shard, 'a shard').id])
+    const unknown = await operate('collectLeftovers', `${NODES}/node/collect`, '{}')
+
+    const nothing = { removed: [], leftovers: [] }
+    expect([listed.status, JSON.parse(listed.body)]).to.deep.equal([200, nothing])
+    expect([gone.status, JSON.parse(gone.body)]).to.deep.equal([200, nothing])
+    expect([served.status, unknown.status]).to.deep.equal([409, 404])
+  })
+
   it('refuse to decommission an unknown node', async () => {
     const { status } = await operate('decommissionNode', `${NODES}/node/decommission`)
     const forgotten = await operate('forgetNode', `${NODES}/node`)

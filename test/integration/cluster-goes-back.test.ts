@@ -21,9 +21,13 @@ async function ask(node: TestNode, route: string, body?: unknown): Promise<Respo
 }
 
 /** Undefined while nobody listens. */
-async function send(url: string) {
+async function send(url: string, body: object = {}) {
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(url, { method: 'POST', headers, body: '{}' }).catch(() => undefined)
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  }).catch(() => undefined)
   return answer && { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
@@ -47,6 +51,34 @@ async function inSync(node: TestNode): Promise<void> {
     const shards = await shardsOf(node)
     return shards.length === SHARDS && shards.every(isWhole)
   })
+}
+
+/** A table of one shard that the backup does not have. Answers its shard. */
+async function createLater(node: TestNode): Promise<string> {
+  const answer = await ask(node, '/tables/later', { num_shards: 1 })
+  expect(answer.status, await answer.text()).to.equal(200)
+  let found: string | undefined
+  await until(async () => {
+    const told = await (await ask(node, '/cluster/shards?table=later')).text()
+    const [shard] = JSON.parse(told).shards
+    found = shard?.id
+    return shard !== undefined && isWhole(shard)
+  })
+  return must(found, 'a shard')
+}
+
+/** What the control plane has forgotten stays on the disks until a person names it. */
+async function collectLater(nodes: readonly TestNode[], shard: string): Promise<void> {
+  const [asked] = nodes
+  const listed = await (await ask(must(asked, 'a node'), '/cluster/nodes')).text()
+  const seen: readonly { readonly id: string }[] = JSON.parse(listed).nodes
+  expect(seen).to.have.length(nodes.length)
+  for (const { id } of seen) {
+    const collect = (body: object) => send(`${asked!.api}/api/v1/cluster/nodes/${id}/collect`, body)
+    expect((await collect({}))?.body).to.deep.equal({ removed: [], leftovers: [shard] })
+    const removed = await collect({ shards: [shard] })
+    expect(removed?.body).to.deep.equal({ removed: [shard], leftovers: [] })
+  }
 }
 
 class Books {
@@ -155,6 +187,7 @@ describe('a cluster of which a part goes back', function () {
       await books.write(10)
       await inSync(node)
     }
+    const later = await createLater(must(cluster.nodes[0], 'a node'))
     await Promise.all(cluster.nodes.map((node) => node.kill()))
 
     await member.restore(backup)
@@ -186,5 +219,6 @@ describe('a cluster of which a part goes back', function () {
     await books.check()
     await books.write(10)
     await books.check()
+    await collectLater(cluster.nodes, later)
   })
 })

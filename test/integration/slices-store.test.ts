@@ -158,6 +158,12 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   forgetNode: {
     'of one node': (client) => expectStatus(client.send('DELETE', `${CLUSTER}/nodes/a`), 400),
   },
+  collectLeftovers: {
+    'a thousand shards': async (client) => {
+      const shards = Array.from({ length: 1000 }, () => NO_SHARD)
+      await expectStatus(client.send('POST', `${CLUSTER}/nodes/a/collect`, { shards }), 400)
+    },
+  },
   recoverCluster: {
     'many nodes to leave out': async (client) => {
       const without = Array.from({ length: 1000 }, (_, at) => `node-${at}`)

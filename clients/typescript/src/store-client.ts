@@ -7,6 +7,7 @@ import type {
   ClusterNode,
   ClusterShard,
   ClusterStatus,
+  CollectRequest,
   CommitCommitted,
   CommitRequest,
   CreateTableRequest,
@@ -16,6 +17,7 @@ import type {
   FailedQuery,
   Index,
   IndexConfig,
+  Leftovers,
   MergeRequest,
   MergeResult,
   MoveRequest,
@@ -352,6 +354,15 @@ export class StoreClient {
   /** Forgets a node that was decommissioned, is gone and holds nothing. */
   forgetNode(node: string, options?: CallOptions): Promise<void> {
     return this.#transport.json({ method: 'DELETE', path: nodePath(node), options })
+  }
+
+  /** Lists the replicas on the node that belong to no table, after it has removed those that are named. */
+  collectLeftovers(
+    node: string,
+    request: CollectRequest = {},
+    options?: CallOptions,
+  ): Promise<Leftovers> {
+    return this.#steer(`${nodePath(node)}/collect`, request, options)
   }
 
   /** Makes a control plane that was restored from a backup the newest again. Without a node that waits, nothing changes. */

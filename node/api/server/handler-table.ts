@@ -1,6 +1,7 @@
 // Every operation of the contract and how it is answered; test/contract compares both with the files.
 
 import { batchWrite } from '../handlers/batch-write.ts'
+import { collectLeftovers } from '../handlers/collect-leftovers.ts'
 import { commitTransaction } from '../handlers/commit-transaction.ts'
 import { createIndex } from '../handlers/create-index.ts'
 import { createTable } from '../handlers/create-table.ts'
@@ -36,6 +37,7 @@ import type { ApiContext, Handler } from '../operation.ts'
 
 export const OPERATIONS: OperationTable<ApiContext> = {
   batchWrite: hot(fromBytes(batchWrite)),
+  collectLeftovers: fromJson(collectLeftovers),
   commitTransaction: fromBytes(commitTransaction),
   createIndex: fromJson(createIndex),
   createTable: fromJson(createTable),

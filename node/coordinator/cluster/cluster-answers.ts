@@ -70,6 +70,14 @@ export interface RecoveryAnswer {
   readonly unknown: readonly { readonly table_id: string; readonly shard: string }[]
 }
 
+/** Replicas of a node that belong to no table, and that no drop explains. */
+export interface CollectAnswer {
+  /** Those that were asked for and were there. */
+  readonly removed: readonly string[]
+  /** Those that are left; at most a thousand. */
+  readonly leftovers: readonly string[]
+}
+
 /** A node with what it holds. Members about its life are absent while it is away. */
 export interface ClusterNode {
   readonly id: string

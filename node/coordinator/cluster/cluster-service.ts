@@ -7,6 +7,7 @@ import type {
   ClusterNode,
   ClusterShard,
   ClusterSummary,
+  CollectAnswer,
   NodeList,
   RecoveryAnswer,
   ShardPage,
@@ -48,6 +49,11 @@ export interface ClusterService {
   steerNode(node: string, wish: Exclude<NodeRequest['kind'], 'forget'>): Promise<ClusterNode>
   /** CONFLICT unless it was decommissioned, is gone and holds nothing. A node that is forgotten is NOT_FOUND. */
   forgetNode(node: string): Promise<void>
+  /**
+   * Lists the replicas on the node that belong to no table, after it has removed those of them that are named. CONFLICT, and
+   * nothing is removed, for a shard that the cluster knows. Naming one that is gone is harmless.
+   */
+  collectLeftovers(node: string, shards: readonly string[]): Promise<CollectAnswer>
   /**
    * Makes a control plane that was restored from a backup the newest again. Asked again, it answers that nobody waits.
    * CONFLICT as long as a member that `without` does not name has not reported.

@@ -23,6 +23,7 @@ import type {
   ClusterReplica,
   ClusterShard,
   ClusterSummary,
+  CollectAnswer,
   NodeEmptying,
   NodeList,
   RecoveryAnswer,
@@ -31,6 +32,7 @@ import type {
 } from './cluster-answers.ts'
 import type { ClusterControl } from './cluster-control.ts'
 import type { ClusterService, ShardFilter } from './cluster-service.ts'
+import type { Leftovers } from './leftovers.ts'
 import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 
 const WAITING_MAX = 100
@@ -45,6 +47,7 @@ export interface ControlledClusterOptions {
   readonly registry: TableRegistry
   /** How far followers are behind, as far as their leaders answer. */
   readonly lags: Pick<ReplicaLags, 'ask' | 'askAll'>
+  readonly leftovers: Pick<Leftovers, 'collect'>
   readonly recover: ClusterService['recover']
   readonly clock: Clock
 }
@@ -93,6 +96,11 @@ export class ControlledCluster implements ClusterService {
     const problem = control.problem() ?? report ?? SILENT
     const ageMs = Math.round(control.known().ageMs)
     return { nodes: this.#listed(control.knownNodes()), age_ms: ageMs, problem }
+  }
+
+  async collectLeftovers(node: string, shards: readonly string[]): Promise<CollectAnswer> {
+    await this.#node(node)
+    return this.#with.leftovers.collect(node, shards)
   }
 
   recover(without: readonly string[]): Promise<RecoveryAnswer> {

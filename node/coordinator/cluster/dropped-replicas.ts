@@ -12,13 +12,15 @@
 //   DT4  Nothing is removed while the control plane is known to have gone back.
 
 import type { Clock } from '../../../lib/clock.ts'
-import { messageOf } from '../../../lib/errors.ts'
+import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import { followEntries, type EntryChange } from '../../cluster/follow-entries.ts'
+import { CONFIGURATION_PREFIX } from '../../controller/core/records/cluster-codec.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
+import { SHARD_PREFIX } from '../tables/table-record.ts'
 import {
   CLEARED_PREFIX,
   decodeCleared,
@@ -96,6 +98,22 @@ export class DroppedReplicas {
     )
   }
 
+  /**
+   * Removes replicas that a person names (DT2), and answers which were there. CONFLICT, and nothing has changed, if the
+   * control plane knows one of them now. UNAVAILABLE while it does not answer, has gone back, or was not read yet.
+   */
+  async collect(shards: readonly ShardId[]): Promise<readonly ShardId[]> {
+    const { map, host } = this.#with
+    if (!this.#isListed || map.health.kind !== 'current') {
+      const why = 'the control plane has gone back, does not answer, or was not read yet'
+      throw new ServiceError('UNAVAILABLE', `nothing is removed now: ${why}`)
+    }
+    const here = shards.filter((id) => host.has(id) || this.#halfGone.has(id))
+    await this.#assertUnknown(new Set(here))
+    for (const id of here) await this.#remove(id)
+    return here
+  }
+
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#stopRounds()
@@ -143,18 +161,32 @@ export class DroppedReplicas {
 
   /** DT2, DT3. */
   async #clear(): Promise<void> {
-    const { self, host, tables, coordination } = this.#with
+    const { self, host, coordination } = this.#with
     const all = [...this.#tombstones.values()]
     const newest = Math.max(...all.map(({ modRevision }) => modRevision))
     if ((this.#cleared.get(self) ?? 0) >= newest) return
     const isHere = (id: ShardId): boolean => host.has(id) || this.#halfGone.has(id)
     for (const id of all.flatMap(({ shards }) => shards).filter(isHere)) {
-      this.#halfGone.add(id)
-      await tables.collect(id)
-      this.#halfGone.delete(id)
+      await this.#remove(id)
     }
     await coordination.commit({ when: [], changes: [putCleared(self, newest)] })
     this.#cleared.set(self, newest)
+  }
+
+  async #remove(id: ShardId): Promise<void> {
+    this.#halfGone.add(id)
+    await this.#with.tables.collect(id)
+    this.#halfGone.delete(id)
+  }
+
+  /** By what the store has at this moment: this node may have heard less. */
+  async #assertUnknown(shards: ReadonlySet<string>): Promise<void> {
+    for (const prefix of [SHARD_PREFIX, CONFIGURATION_PREFIX]) {
+      const { entries } = await this.#with.coordination.list(prefix)
+      const known = entries.find(({ key }) => shards.has(key.slice(key.lastIndexOf('/') + 1)))
+      if (known === undefined) continue
+      throw new ServiceError('CONFLICT', `${known.key} is no leftover: the cluster knows the shard`)
+    }
   }
 
   /** DT1. */

@@ -114,6 +114,10 @@ export class SwarmCluster implements ClusterService {
     throw refusal('the one node is this one')
   }
 
+  async collectLeftovers(): Promise<never> {
+    throw refusal('no drop happens while it is away')
+  }
+
   async recover(): Promise<never> {
     throw refusal('it has no control plane that could go back')
   }

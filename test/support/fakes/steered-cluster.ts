@@ -24,7 +24,10 @@ import type { ShardPath } from '../../../node/controller/core/records/cluster-co
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
 import type { KnownCounts } from '../../../node/cluster/known-counts.ts'
 import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
-import type { RecoveryAnswer } from '../../../node/coordinator/cluster/cluster-answers.ts'
+import type {
+  CollectAnswer,
+  RecoveryAnswer,
+} from '../../../node/coordinator/cluster/cluster-answers.ts'
 import type { LagQuestion, ShardLags } from '../../../node/coordinator/cluster/replica-lags.ts'
 import {
   changedConfiguration,
@@ -55,6 +58,16 @@ export class SteeredCluster implements ClusterControl {
   /** What a recovery was asked to leave out. */
   readonly leftOut: (readonly string[])[] = []
   isWaiting = true
+  /** Replicas that belong to no table, by node. */
+  readonly leftAt = new Map<NodeId, string[]>()
+  readonly leftovers = {
+    collect: async (node: NodeId, shards: readonly string[]): Promise<CollectAnswer> => {
+      const here = this.leftAt.get(node) ?? []
+      const left = here.filter((id) => !shards.includes(id))
+      this.leftAt.set(node, left)
+      return { removed: here.filter((id) => shards.includes(id)), leftovers: left }
+    },
+  }
   readonly recover = async (without: readonly string[]): Promise<RecoveryAnswer> => {
     this.leftOut.push(without)
     const performed = this.isWaiting

@@ -569,6 +569,30 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/cluster/nodes/{nodeId}/collect": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Remove replicas that belong to no table
+         * @description Replicas of tables that were dropped go by themselves. Others may be left on a node that the cluster does not know
+         *     and no drop explains, as after a restore of etcd or of a volume: they may be the only copy, so a node
+         *     never removes them by itself. Without `shards` this lists them; with `shards` it removes those that are named. For one that the
+         *     cluster knows, the whole request is refused with CONFLICT. While the control plane does not answer, or has gone
+         *     back, nothing is removed. Naming a replica that is gone is harmless.
+         */
+        readonly post: operations["collectLeftovers"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/v1/cluster/recover": {
         readonly parameters: {
             readonly query?: never;
@@ -2345,6 +2369,15 @@ export interface components {
             /** @description Why no controller reports; with `age_ms` only. */
             readonly problem?: string;
         };
+        readonly CollectRequest: {
+            /** @description The replicas to remove. Without any, they are listed. */
+            readonly shards?: readonly components["schemas"]["ShardId"][];
+        };
+        readonly Leftovers: {
+            readonly removed: readonly components["schemas"]["ShardId"][];
+            /** @description Replicas on the node that belong to no table, by their shards. */
+            readonly leftovers: readonly components["schemas"]["ShardId"][];
+        };
         readonly RecoveryRequest: {
             /**
              * @description Members, by their ids or the beginnings of these, that are gone for good and cannot report. What they alone
@@ -2961,6 +2994,8 @@ export type ShardTroubleFilter = components['schemas']['ShardTroubleFilter'];
 export type ClusterSummary = components['schemas']['ClusterSummary'];
 export type WaitingShard = components['schemas']['WaitingShard'];
 export type NodeList = components['schemas']['NodeList'];
+export type CollectRequest = components['schemas']['CollectRequest'];
+export type Leftovers = components['schemas']['Leftovers'];
 export type RecoveryRequest = components['schemas']['RecoveryRequest'];
 export type Recovery = components['schemas']['Recovery'];
 export type ClusterNode = components['schemas']['ClusterNode'];
@@ -4544,6 +4579,63 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["NotNow"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
+        };
+    };
+    readonly collectLeftovers: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a node, as `GET /cluster/nodes` shows it.
+                 * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+                 */
+                readonly nodeId: components["parameters"]["NodeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "shards": [
+                 *         "9f3c2a1700000001"
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["CollectRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description What was removed, and what is left. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "removed": [
+                     *         "9f3c2a1700000001"
+                     *       ],
+                     *       "leftovers": []
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["Leftovers"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];

@@ -11,6 +11,7 @@ import type { ClusterControl } from '../../../../node/coordinator/cluster/cluste
 import { ClusterShard } from '../../../../node/coordinator/cluster/cluster-shard.ts'
 import { ClusterShards } from '../../../../node/coordinator/cluster/cluster-shards.ts'
 import { ClusterTables } from '../../../../node/coordinator/cluster/cluster-tables.ts'
+import { Leftovers } from '../../../../node/coordinator/cluster/leftovers.ts'
 import { recoverForOperators } from '../../../../node/coordinator/cluster/recover-for-operators.ts'
 import { DroppedReplicas } from '../../../../node/coordinator/cluster/dropped-replicas.ts'
 import { ControlledCluster } from '../../../../node/coordinator/cluster/controlled-cluster.ts'
@@ -106,18 +107,23 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
   const endOf = (name: string) => host.endOf(parseShardId(name.slice(name.indexOf('/') + 1)))
   operations.add(logEndHandlers(self.incarnation, endOf))
   operations.complete()
+  const dropped = new DroppedReplicas({ ...known, self: self.node, tables })
+  const leftovers = new Leftovers({
+    self: self.node,
+    dropped,
+    linkTo: (node) => leaders.linkTo(node),
+  })
   const recover = (without: readonly string[]) => recoverForOperators(coordination, without)
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,
-    cluster: new ControlledCluster({ control, registry, lags, recover, clock }),
+    cluster: new ControlledCluster({ control, registry, lags, leftovers, recover, clock }),
     mayRepair: () => map.controller() === self.node,
     openTables: () => {
       life.lifecycle.onClose(() => tables.close())
       return tables.start(new AbortController().signal)
     },
     onJoined: async () => {
-      const dropped = new DroppedReplicas({ ...known, self: self.node, tables })
       life.dropped = dropped
       life.lifecycle.onClose(() => dropped.close())
       dropped.start()

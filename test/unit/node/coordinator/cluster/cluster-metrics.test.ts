@@ -21,6 +21,7 @@ function metricsOf(control: SteeredCluster, nodeId: string) {
     control,
     registry: new TableRegistry(),
     lags: control.lags,
+    leftovers: control.leftovers,
     recover: control.recover,
     clock: systemClock,
   })

@@ -30,6 +30,7 @@ describe('ControlledCluster', () => {
       control,
       registry: harness.registry,
       lags: control.lags,
+      leftovers: control.leftovers,
       recover: control.recover,
       clock: systemClock,
     })
@@ -74,6 +75,7 @@ describe('ControlledCluster', () => {
       control,
       registry,
       lags: control.lags,
+      leftovers: control.leftovers,
       recover: control.recover,
       clock,
     })

@@ -12,6 +12,7 @@ import {
 } from '../../../../../node/coordinator/tables/table-tombstone.ts'
 import { parseShardId, type ShardId } from '../../../../../node/shard/shard-id.ts'
 import { MemoryKvStore } from '../../../../../node/storage/memory-kv-store.ts'
+import { errorOf } from '../../../../support/error-of.ts'
 import { passTime } from '../../../../support/worlds/pass-time.ts'
 
 const DROPPED = parseShardId('00000000000000d1')
@@ -161,6 +162,49 @@ describe('DroppedReplicas', () => {
     await passTime(clock, 5000)
 
     expect(onDisk.has(DROPPED)).to.equal(true)
+  })
+
+  it('removes a leftover that a person names, and answers that it was there', async () => {
+    const dropped = open()
+    await passTime(clock, 100)
+
+    const removed = await dropped.collect([UNKNOWN])
+    const again = await dropped.collect([UNKNOWN])
+
+    expect([removed, again]).to.deep.equal([[UNKNOWN], []])
+    expect(onDisk.has(UNKNOWN)).to.equal(false)
+  })
+
+  for (const prefix of ['/table-shards/', '/cluster/shards/']) {
+    it(`removes nothing of what ${prefix} knows, although this node has not heard of it`, async () => {
+      const dropped = open()
+      await passTime(clock, 100)
+      const key = `${prefix}t9/${UNKNOWN}`
+      await coordination.commit({
+        when: [],
+        changes: [{ type: 'put', key, value: Buffer.from('{}') }],
+      })
+
+      const refusal = await errorOf(() => dropped.collect([DROPPED, UNKNOWN]))
+
+      expect(refusal).to.include({ code: 'CONFLICT' })
+      expect([...onDisk]).to.deep.equal([DROPPED, UNKNOWN, SERVED])
+    })
+  }
+
+  it('removes nothing for a person while the control plane has gone back, or before it was read', async () => {
+    const early = await errorOf(() => open().collect([UNKNOWN]))
+    health = 'frozen'
+    const dropped = open()
+    await passTime(clock, 100)
+
+    const late = await errorOf(() => dropped.collect([UNKNOWN]))
+
+    expect([early, late].map((error) => Reflect.get(Object(error), 'code'))).to.deep.equal([
+      'UNAVAILABLE',
+      'UNAVAILABLE',
+    ])
+    expect(onDisk.has(UNKNOWN)).to.equal(true)
   })
 
   it('writes nothing while there is no tombstone', async () => {
