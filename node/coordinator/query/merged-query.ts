@@ -21,6 +21,7 @@ import { listsDigest, queryDigest, type MergedListId } from '../../query/request
 import { cutList } from '../../query/fusion/cut-list.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
 import { buildNearestFilter, type NearestFilter } from './filtered-nearest.ts'
+import { emptyWarnings } from './chosen-vectors.ts'
 import type { FoundHits } from './found-hits.ts'
 import { thresholdOf } from './list-thresholds.ts'
 import { boundsOf, endWarnings, pageHitsOf } from './merged-page.ts'
@@ -74,6 +75,7 @@ export class MergedQuery {
   async find(): Promise<FoundHits> {
     const { reranker, pruner, page } = this.#run.request
     const { lists, warnings } = await this.#found()
+    const empty = await this.#emptyWarnings(lists)
     await this.#run.parts.turns.take()
     const startMs = this.#run.clock.monotonicMs()
     const { windowSize, config } = this.#lists
@@ -104,6 +106,7 @@ export class MergedQuery {
       warnings: [
         ...new Set([
           ...warnings,
+          ...empty,
           ...lists.flatMap((list) => list.warnings),
           ...this.#filter.warnings,
           ...best.warnings,
@@ -113,6 +116,18 @@ export class MergedQuery {
       ],
       profile: { merge, ...(best.profile === undefined ? {} : { reranker: best.profile }) },
     }
+  }
+
+  /** A filter may leave nothing of any index, so only an index that nothing restricts is looked at. */
+  async #emptyWarnings(lists: readonly FoundList[]): Promise<readonly string[]> {
+    const { table, request } = this.#run
+    const { filter, exclusion, keyPrefix } = request
+    if ((filter ?? exclusion ?? keyPrefix) !== undefined) return []
+    const idle = lists.filter((list) => isOfVectors(list) && list.hits.length === 0)
+    return emptyWarnings(
+      table,
+      idle.map(({ name }) => name),
+    )
   }
 
   async #listId(lists: readonly FoundList[]): Promise<MergedListId> {

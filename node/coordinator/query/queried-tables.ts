@@ -29,6 +29,10 @@ export function queriedTable(
     shardOf,
     specialOf,
     fieldsNow,
+    emptyVectors: async (names) => {
+      const told = names.map(async (index) => ((await isEmpty(shards, index)) ? [index] : []))
+      return new Set((await Promise.all(told)).flat())
+    },
     vectorsOf: async (index, key, signal) => {
       const id = embeddings.get(index)?.id
       if (id === undefined) return undefined
@@ -46,6 +50,12 @@ export function queriedTable(
       },
     }),
   }
+}
+
+async function isEmpty(shards: readonly Shard[], index: string): Promise<boolean> {
+  const asked = shards.map(async (shard) => (await shard.indexStatus(index)).totalIndexed === 0)
+  const told = await Promise.allSettled(asked)
+  return told.every((one) => one.status === 'fulfilled' && one.value)
 }
 
 const NO_VECTORS: readonly QueriedVectors[] = []

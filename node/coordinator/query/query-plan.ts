@@ -12,6 +12,7 @@ import { MERGE_DEFAULTS, type MergeConfig } from '../../query/request/merge-requ
 import { refuse } from '../../query/query-limits.ts'
 import type { Query } from '../../query/query-tree.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
+import { candidatesOf } from './chosen-vectors.ts'
 import { checkAnalyses, checkMerged } from './merged-rules.ts'
 import type { QueriedTable, QueriedVectors } from './queried-table.ts'
 
@@ -56,8 +57,11 @@ export type QueryPlan =
 
 const ONLY_NAME = 'full_text'
 
-/** Throws INVALID_ARGUMENT, or NOT_FOUND for an index that is not there. */
-export function planQuery(table: QueriedTable, request: QueryRequest): QueryPlan {
+/**
+ * Throws INVALID_ARGUMENT, or NOT_FOUND for an index that is not there. `chosen` is the index of vectors of a query
+ * that names none; undefined: the only one that may be meant.
+ */
+export function planQuery(table: QueriedTable, request: QueryRequest, chosen?: string): QueryPlan {
   checkNames(table, request)
   checkAnalyses(request)
   const texts = planTexts(table, request)
@@ -68,7 +72,7 @@ export function planQuery(table: QueriedTable, request: QueryRequest): QueryPlan
     return { kind: 'words', list: only }
   }
   const config = request.merge ?? MERGE_DEFAULTS
-  const lists = { texts, nearest: planNearest(table, request), config }
+  const lists = { texts, nearest: planNearest(table, request, chosen), config }
   const windowSize = checkMerged(request, lists)
   const textIndex = only?.index ?? chosenTexts(table, request)[0]
   if (textIndex === undefined && request.aggregations.size > 0) {
@@ -154,14 +158,18 @@ export function anyWord(text: string): Query {
   }
 }
 
-function planNearest(table: QueriedTable, request: QueryRequest): readonly NearestList[] {
+function planNearest(
+  table: QueriedTable,
+  request: QueryRequest,
+  chosen: string | undefined,
+): readonly NearestList[] {
   const { vectors } = request
   if (vectors === undefined) return []
   for (const name of vectors.embeddings.keys()) vectorsNamed(table, name, `embeddings.${name}`)
   const named = request.indexes.filter((name) => !table.textIndexes.includes(name))
   const sent = [...vectors.embeddings.keys()].filter((name) => !named.includes(name))
   const names = [...named, ...sent]
-  if (names.length === 0) names.push(onlyVectors(table, request))
+  if (names.length === 0) names.push(chosen ?? onlyVectors(table, request))
   return names.map((name) => {
     const index = vectorsNamed(table, name, 'indexes')
     return { index, from: sourceOf(index, request) }
@@ -196,15 +204,17 @@ function vectorsNamed(table: QueriedTable, name: string, where: string): Queried
 }
 
 /** The index for a query that names none. */
-function onlyVectors(table: QueriedTable, { vectors }: QueryRequest): string {
+function onlyVectors(table: QueriedTable, request: QueryRequest): string {
+  const { vectors } = request
   const member = vectors?.sought?.kind === 'document' ? 'similar_to' : 'semantic_search'
-  const [first, ...others] = table.vectorIndexes
+  const candidates = candidatesOf(table, request)
+  const [first, ...others] = candidates
   if (first === undefined) {
     const problem = `${member}: table "${table.name}" has no embeddings index; add one to its indexes`
     throw new ServiceError('NOT_FOUND', problem)
   }
   if (others.length === 0) return first.name
-  const names = table.vectorIndexes.map(({ name }) => name).join(', ')
+  const names = candidates.map(({ name }) => name).join(', ')
   return refuse('indexes', `must name which of the embeddings indexes ${member} uses: ${names}`)
 }
 

@@ -6,11 +6,13 @@
 //
 // A document deleted or expired between search and fetch is left out of the hits.
 
+import { unlessAborted } from '../../../lib/unless-aborted.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
 import type { Query } from '../../query/query-tree.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { FoundHits } from './found-hits.ts'
 import { MergedQuery } from './merged-query.ts'
+import { chooseVectors } from './chosen-vectors.ts'
 import { withMatchedTexts } from './matched-texts.ts'
 import { analysePage } from './page-analyses.ts'
 import { fetchPage } from './page-fetch.ts'
@@ -43,11 +45,13 @@ export async function queryTable(
   table: QueriedTable,
   { request, signal, memory }: AskedQuery,
 ): Promise<QueryResult> {
-  const plan = planQuery(table, request)
   using deadline = new QueryDeadline(parts.clock, request.timeoutMs, signal)
   try {
+    const choosing = chooseVectors(table, request)
+    const chosen = choosing && (await unlessAborted(choosing, deadline.signal))
+    const plan = planQuery(table, request, chosen?.name)
     const run = new QueryRun(parts, table, { request, deadline, memory })
-    return await new TableQuery(run, plan).run()
+    return await new TableQuery(run, plan, chosen?.warning).run()
   } catch (error) {
     throw deadline.explain(error)
   }
@@ -56,11 +60,13 @@ export async function queryTable(
 class TableQuery {
   readonly #run: QueryRun
   readonly #plan: QueryPlan
+  readonly #choice: readonly string[]
   readonly #fanOut: ShardFanOut<QueriedShard>
 
-  constructor(run: QueryRun, plan: QueryPlan) {
+  constructor(run: QueryRun, plan: QueryPlan, choice: string | undefined) {
     this.#run = run
     this.#plan = plan
+    this.#choice = choice === undefined ? [] : [choice]
     this.#fanOut = run.countedFanOut()
   }
 
@@ -80,7 +86,7 @@ class TableQuery {
     const { failures } = this.#run
     const { total, maxScore, aggregations } = found
     const { behind } = this.#run
-    const warnings = [...found.warnings, ...behind.warnings]
+    const warnings = [...this.#choice, ...found.warnings, ...behind.warnings]
     return {
       status: 200,
       took: Math.round(clock.monotonicMs() - startMs),

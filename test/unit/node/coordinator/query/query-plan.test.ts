@@ -18,7 +18,7 @@ describe('a query that asks what its indexes do not have', () => {
     'a vector for an unknown index': [{ embeddings: { vex: [1] } }, 'embeddings: table "books" has no index "vex"'], // prettier-ignore
     'a vector for words': [{ embeddings: { words: [1] } }, 'embeddings.words: names a full_text index'], // prettier-ignore
     'an index of vectors without a vector': [{ indexes: ['vec'] }, 'indexes: "vec" has vectors'],
-    'no choice among indexes of vectors': [{ semantic_search: 'sea' }, 'indexes: must name which of the embeddings indexes semantic_search uses: vec, mean'], // prettier-ignore
+    'no choice among indexes of vectors': [{ similar_to: { key: 'a1' } }, 'indexes: must name which of the embeddings indexes similar_to uses: vec, mean'], // prettier-ignore
     'a text for vectors of the client': [{ semantic_search: 'sea', indexes: ['vec'] }, 'semantic_search: index "vec" is external'], // prettier-ignore
     'another dimension': [{ embeddings: { vec: [1, 2, 3] } }, 'embeddings.vec: has 3 numbers'],
     'a sparse vector': [{ embeddings: { vec: { indices: [1], values: [1] } } }, 'embeddings.vec: is sparse'], // prettier-ignore
