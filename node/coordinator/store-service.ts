@@ -11,7 +11,7 @@ import type { Query } from '../query/query-tree.ts'
 import type { QueryResult } from './query/query-result.ts'
 import type { Aged } from './shards/stale-reads.ts'
 import type { ClusterSummary } from './cluster/cluster-answers.ts'
-import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
+import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 
 /**
@@ -183,7 +183,7 @@ export interface StoreService {
   listIndexes(table: string): Promise<readonly IndexInfo[]>
   getIndex(table: string, index: string, options?: IndexStatusOptions): Promise<IndexInfo>
   /** Resolves when the index exists. It indexes the table's documents in the background. */
-  createIndex(table: string, index: string, config: unknown): Promise<void>
+  createIndex(table: string, index: string, config: unknown): Promise<CreatedIndex>
   /** Resolves when the files of the index are gone from the disk. */
   dropIndex(table: string, index: string): Promise<void>
 

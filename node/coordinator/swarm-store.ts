@@ -51,7 +51,7 @@ import type {
   WriteOptions,
 } from './store-service.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
-import type { IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
+import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
 import { fieldsNow } from './tables/fields-now.ts'
 import { indexesOf, INTERNAL_PREFIX, textIndexesOf } from './tables/table-indexes.ts'
@@ -204,8 +204,9 @@ export class SwarmStore implements StoreService {
     return indexInfoOf(table, index, { ...options, fields })
   }
 
-  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
-    await this.#with.admin.createIndex((await this.#known(name)).record.name, indexName, config)
+  async createIndex(name: string, indexName: string, config: unknown): Promise<CreatedIndex> {
+    const { record } = await this.#known(name)
+    return this.#with.admin.createIndex(record.name, indexName, config)
   }
 
   async dropIndex(name: string, indexName: string): Promise<void> {

@@ -23,7 +23,7 @@ async function ask(node: TestNode, method: string, route: string, body?: object)
 /** Resolves when every replica of the table is in sync, with the ids of its shards. */
 async function createTable(node: TestNode, table: string): Promise<readonly string[]> {
   const made = await ask(node, 'POST', `/tables/${table}`, { num_shards: SHARDS })
-  expect(made.status, JSON.stringify(made.body)).to.equal(200)
+  expect(made.status, JSON.stringify(made.body)).to.equal(201)
   let ids: string[] = []
   await until(async () => {
     const { body } = await ask(node, 'GET', `/cluster/shards?table=${table}`)

@@ -91,7 +91,7 @@ class Books {
 
   async create(): Promise<void> {
     const answer = await ask(this.#node, '/tables/books', { num_shards: SHARDS })
-    expect(answer.status, await answer.text()).to.equal(200)
+    expect(answer.status, await answer.text()).to.equal(201)
     await inSync(this.#node)
   }
 

@@ -75,7 +75,7 @@ async function startCluster(shardCount: number): Promise<NodeProcesses> {
   const cluster = await NodeProcesses.start()
   const first = must(cluster.nodes[0], 'a node')
   const created = await ask(first, '/tables/books', { num_shards: shardCount })
-  expect(created.status, await created.text()).to.equal(200)
+  expect(created.status, await created.text()).to.equal(201)
   await until(async () => {
     const shards = await shardsOf(first)
     return shards.length === shardCount && shards.every(isInSync)

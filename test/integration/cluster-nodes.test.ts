@@ -20,7 +20,7 @@ async function ask(node: TestNode, route: string, body?: unknown): Promise<Respo
 
 async function createTable(node: TestNode, shards: number): Promise<void> {
   const answer = await ask(node, '/tables/books', { num_shards: shards })
-  expect(answer.status, await answer.text()).to.equal(200)
+  expect(answer.status, await answer.text()).to.equal(201)
 }
 
 /** Writes until it is stopped, and knows what was acknowledged. */
@@ -171,7 +171,7 @@ describe('a cluster of real nodes', function () {
     for (let at = 0; at < 5; at++) {
       const name = `t${at}`
       const created = await ask(must(first, 'a node'), `/tables/${name}`, { num_shards: 2 })
-      expect(created.status, await created.text()).to.equal(200)
+      expect(created.status, await created.text()).to.equal(201)
 
       const inserts = { 'a/1': { title: 'sea' } }
       const [written, found] = await Promise.all([

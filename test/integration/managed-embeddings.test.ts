@@ -26,7 +26,7 @@ describe('a managed embeddings index', () => {
     dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
     model = await ProviderServer.start(openaiDouble)
     await start()
-    expect(await call('POST', '/tables/notes', {})).to.include({ status: 200 })
+    expect(await call('POST', '/tables/notes', {})).to.include({ status: 201 })
   })
 
   async function start(): Promise<void> {
@@ -76,7 +76,7 @@ describe('a managed embeddings index', () => {
   it('asks its embedder how many numbers a vector has', async () => {
     const created = await create('probed', { field: 'text', embedder: embedder() })
 
-    expect(created).to.deep.equal({ status: 201, body: undefined })
+    expect(created.status).to.equal(201)
     const { body } = await call('GET', '/tables/notes/indexes/probed')
     expect(body.config).to.deep.equal({
       name: 'probed',
@@ -88,6 +88,7 @@ describe('a managed embeddings index', () => {
       engine: 'usearch',
       quantization: 'f16',
     })
+    expect(created.body).to.deep.equal({ config: body.config })
   })
 
   it('is created while its embedder is away, if its dimension is given', async () => {
@@ -107,7 +108,7 @@ describe('a managed embeddings index', () => {
     const created = await call('POST', '/tables/born', { indexes })
     const refused = await call('POST', '/tables/unborn', { indexes: bad })
 
-    expect(created.status).to.equal(200)
+    expect(created.status).to.equal(201)
     expect(JSON.stringify(created.body)).to.include('"dimension":4').and.not.include(KEY)
     expect(refused.status).to.equal(400)
     expect(refused.body.error).to.match(/^index "meaning": embedder.provider: "acme" is unknown/)

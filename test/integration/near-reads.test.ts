@@ -65,7 +65,7 @@ async function startCluster(): Promise<NodeProcesses> {
   const cluster = await NodeProcesses.start()
   const first = must(cluster.nodes[0], 'a node')
   const created = await ask(first, '/tables/books', { num_shards: 2 })
-  expect(created.status, await created.text()).to.equal(200)
+  expect(created.status, await created.text()).to.equal(201)
   for (const node of cluster.nodes) {
     await until(async () => (await ask(node, '/tables/books')).status === 200)
   }

@@ -122,11 +122,11 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
   createTable: {
     'sixty-four shards': async (client, attempt) => {
       const table = attempt === 1 ? 'many_shards' : `many_shards_${attempt}`
-      await expectStatus(client.send('POST', `${TABLES}/${table}`, { num_shards: 64 }), 200)
+      await expectStatus(client.send('POST', `${TABLES}/${table}`, { num_shards: 64 }), 201)
     },
     'a hundred tables': async (client, attempt) => {
       for (const n of countTo(100)) {
-        await expectStatus(client.send('POST', `${TABLES}/list_${attempt}_${n}`, {}), 200)
+        await expectStatus(client.send('POST', `${TABLES}/list_${attempt}_${n}`, {}), 201)
       }
     },
     'a body that is too long': async (client) => {

@@ -51,7 +51,7 @@ export function describeManagedWrites(place: StorePlace): void {
       const embedder = { provider: 'quarry', model: 'm', url: model.url }
       const meaning = { type: 'embeddings', field: 'text', engine: 'exact', embedder }
       const created = await call('POST', `/tables/${name}`, { num_shards: 3, indexes: { meaning } })
-      expect(created.status, JSON.stringify(created.body)).to.equal(200)
+      expect(created.status, JSON.stringify(created.body)).to.equal(201)
       model.received.length = 0
     }
 

@@ -102,7 +102,7 @@ export function describeOperations(
       const described = await operate('getTable', BOOKS)
       const dropped = await operate('dropTable', '/api/v1/tables/boats')
 
-      expect(created.status).to.equal(200)
+      expect(created.status).to.equal(201)
       expect(JSON.parse(listed.body)).to.have.length(2)
       expect(Object.keys(JSON.parse(described.body).shards)).to.have.length(2)
       expect([dropped.status, dropped.body]).to.deep.equal([204, ''])
@@ -119,6 +119,7 @@ export function describeOperations(
       const dropped = await operate('dropIndex', notes)
 
       expect([created.status, again.status, dropped.status]).to.deep.equal([201, 409, 204])
+      expect(JSON.parse(created.body)).to.deep.equal({ config: JSON.parse(described.body).config })
       expect(JSON.parse(listed.body)).to.have.length(2)
       expect(JSON.parse(described.body).config).to.include({ name: 'notes', mem_only: true })
       expect((await operate('getIndex', notes)).status).to.equal(404)

@@ -15,6 +15,7 @@ import type {
   CrossTableBatchResult,
   Document,
   FailedQuery,
+  CreatedIndex,
   Index,
   IndexConfig,
   Leftovers,
@@ -196,7 +197,7 @@ export class StoreClient {
   }
 
   /** Resolves when the build of the index has begun. `getIndex` shows its progress. */
-  createIndex(table: string, index: string, options: CreateIndexOptions): Promise<void> {
+  createIndex(table: string, index: string, options: CreateIndexOptions): Promise<CreatedIndex> {
     const { config, ...rest } = options
     const path = indexPath(table, index)
     return this.#transport.json({ method: 'POST', path, json: config, options: rest })

@@ -1,8 +1,8 @@
 import { indexOf, tableOf } from '../operation.ts'
-import { emptyReply } from '../../../lib/http/reply.ts'
+import { jsonReply } from '../../../lib/http/reply.ts'
 import type { Handler } from '../operation.ts'
 
 export const createIndex: Handler = async (request, { service }) => {
-  await service.createIndex(tableOf(request), indexOf(request), request.json)
-  return emptyReply(201)
+  const created = await service.createIndex(tableOf(request), indexOf(request), request.json)
+  return jsonReply(201, created)
 }

@@ -6,5 +6,5 @@ import { jsonReply } from '../../../lib/http/reply.ts'
 
 export const createTable: Handler = async (request, { service }) => {
   const asked = validatedBody<CreateTableRequest>(request)
-  return jsonReply(200, await service.createTable(tableOf(request), asked))
+  return jsonReply(201, await service.createTable(tableOf(request), asked))
 }

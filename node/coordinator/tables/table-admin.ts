@@ -29,10 +29,12 @@ import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
 import { buildLayout } from './shard-layout.ts'
+import type { CreatedIndex } from './table-answers.ts'
 import type { CompleteIndex, SealKeys } from './managed-indexes.ts'
 import type { CreateTableRequest } from './create-table-request.ts'
 import {
   assertIndexName,
+  indexConfigOf,
   INTERNAL_PREFIX,
   parseIndex,
   parseIndexes,
@@ -231,7 +233,7 @@ export class TableAdmin {
     return runSliced(readTableSchema(value), { clock: this.#with.clock })
   }
 
-  async createIndex(name: string, indexName: string, config: unknown): Promise<void> {
+  async createIndex(name: string, indexName: string, config: unknown): Promise<CreatedIndex> {
     const parsed = parseIndex(indexName, config, this.#with.randomBits())
     const add = (record: TableRecord, index: IndexDefinition): TableRecord => {
       const changed = withIndex(record, index)
@@ -240,8 +242,9 @@ export class TableAdmin {
       throw new ServiceError('ALREADY_EXISTS', problem)
     }
     add(this.#with.registry.get(name).record, parsed) // no model is asked for an index that cannot be
-    const [index] = await this.#completed([parsed])
-    await this.#change(name, (current) => add(current, index ?? parsed))
+    const [index = parsed] = await this.#completed([parsed])
+    await this.#change(name, (current) => add(current, index))
+    return { config: indexConfigOf(index) }
   }
 
   /** Side by side, because a model may take seconds to answer. The first that fails ends the others. */

@@ -97,6 +97,9 @@ export interface IndexInfo {
   readonly shard_status: Readonly<Record<string, IndexStatusInfo>>
 }
 
+/** An index that was just created. */
+export type CreatedIndex = Pick<IndexInfo, 'config'>
+
 /**
  * A table as the HTTP contract describes it. `schema` absent means that every object is accepted.
  */

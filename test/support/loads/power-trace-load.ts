@@ -95,7 +95,7 @@ export class PowerTraceLoad {
         body: table === 'spread' ? FOUR_SHARDS : {},
         onPort: (port) => this.#created.set(table, this.#connection(port)),
       })
-      expect(status, table).to.equal(200)
+      expect(status, table).to.equal(201)
     }
   }
 

@@ -917,6 +917,10 @@ export interface components {
                 readonly [key: string]: components["schemas"]["IndexStatus"];
             };
         };
+        /** @description An index that was just created. `getIndex` shows how far it is. */
+        readonly CreatedIndex: {
+            readonly config: components["schemas"]["IndexConfig"];
+        };
         /**
          * @description What the answer waits for. Every level waits until the write is on disk. `propose` and `write`
          *     wait for nothing else; the other levels also wait for the indexes they name, and are the same
@@ -1494,7 +1498,9 @@ export interface components {
             /**
              * @description The indexes to search, of any kind. By default words are looked for in `full_text_index_v0`, or
              *     where that was dropped in the first of the other full-text indexes; vectors in the indexes of
-             *     `embeddings`, or else in the only embeddings index that the table has. Where
+             *     `embeddings`, or else in the only embeddings index that can answer: a text needs one whose
+             *     vectors the store makes, and of several those that have no vectors at all are left out, which
+             *     `warnings` tells. If several can answer, the query is refused and their names are told. Where
              *     several full-text indexes are named, their hits are merged.
              */
             readonly indexes?: readonly string[];
@@ -2896,6 +2902,7 @@ export type DroppedValues = components['schemas']['DroppedValues'];
 export type BadValues = components['schemas']['BadValues'];
 export type ValuesOverLimit = components['schemas']['ValuesOverLimit'];
 export type Index = components['schemas']['Index'];
+export type CreatedIndex = components['schemas']['CreatedIndex'];
 export type SyncLevel = components['schemas']['SyncLevel'];
 export type Inserts = components['schemas']['Inserts'];
 export type Deletes = components['schemas']['Deletes'];
@@ -3344,7 +3351,7 @@ export interface operations {
         };
         readonly responses: {
             /** @description The table as it was created. */
-            readonly 200: {
+            readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -3733,12 +3740,23 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The index is being built. */
+            /** @description The index as it was created. It is being built. */
             readonly 201: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    /**
+                     * @example {
+                     *       "config": {
+                     *         "name": "notes",
+                     *         "type": "full_text",
+                     *         "mem_only": true
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["CreatedIndex"];
+                };
             };
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
