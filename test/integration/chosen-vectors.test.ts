@@ -76,7 +76,7 @@ describe('a query by meaning that names no index', () => {
 
       expect(status, JSON.stringify(body)).to.equal(200)
       expect(body.hits.hits.length).to.be.above(0)
-      expect(Object.keys(body.hits.hits[0]._index_scores)).to.deep.equal(['meaning'])
+      expect(Object.keys(body.hits.hits[0]['_index_scores'])).to.deep.equal(['meaning'])
       expect(body.warnings.join()).to.match(
         /index "meaning" was asked, because "titled" has no vec/,
       )
