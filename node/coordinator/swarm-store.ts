@@ -205,8 +205,7 @@ export class SwarmStore implements StoreService {
   }
 
   async createIndex(name: string, indexName: string, config: unknown): Promise<CreatedIndex> {
-    const { record } = await this.#known(name)
-    return this.#with.admin.createIndex(record.name, indexName, config)
+    return this.#with.admin.createIndex((await this.#known(name)).record.name, indexName, config)
   }
 
   async dropIndex(name: string, indexName: string): Promise<void> {
