@@ -1,0 +1,179 @@
+// The limits, defaults, counts and ports that documents tell in their sentences, each with where the code has it.
+//
+// A sentence is written here as the document has it, with the number put in from the code: when either changes
+// alone, the sentence is not found. Tables of documents are generated (readme-tables.ts).
+
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { CLUSTER_PORTS } from '../../cli/commands/cluster-start.ts'
+import { DEMO_PORTS } from '../../cli/commands/demo.ts'
+import { INFERENCE_OPTIONS } from '../../inference/config.ts'
+import { defaultOf } from '../../lib/options.ts'
+import { SWARM_OPTIONS } from '../../node/config.ts'
+import { CLUSTER_REPLICATION } from '../../node/coordinator/tables/table-replication.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const MIB = 1024 * 1024
+const SECOND_MS = 1000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+const WORDS = 'zero one two three four five six seven eight nine ten eleven twelve'.split(' ')
+
+/** A number as a sentence has it. */
+export function inWords(value: number): string {
+  return WORDS[value] ?? value.toLocaleString('en')
+}
+
+/** The number that a source file gives to a name: `const NAME = 10 * 60_000`, or `name: 3,` in an object. */
+export function numberIn(file: string, name: string): number {
+  const text = readFileSync(path.join(ROOT, file), 'utf8')
+  const found = new RegExp(String.raw`\b${name}(?: =|:)\s*([\d_]+(?: \* [\d_]+)*)\b`).exec(text)
+  if (found?.[1] === undefined) throw new Error(`${file} gives no number to ${name}`)
+  return found[1]
+    .split(' * ')
+    .map((factor) => Number(factor.replaceAll('_', '')))
+    .reduce((product, factor) => product * factor, 1)
+}
+
+const CLUSTER_START = 'cli/commands/cluster-start.ts'
+const STATIC_CONFIG = 'inference/builtin-models/embedders/quarry-static-en/config.json'
+
+const seconds = (file: string, name: string): number => numberIn(file, name) / SECOND_MS
+const minutes = (file: string, name: string): number => numberIn(file, name) / MINUTE_MS
+const { replicationFactor, minInSync } = CLUSTER_REPLICATION.defaults
+const leaseSeconds = numberIn('node/cluster/membership.ts', 'NODE_TTL_SECONDS')
+const startedNodes = inWords(nodesStarted())
+const staticNumbers = /"hidden_size": (\d+)/.exec(sourceOf(STATIC_CONFIG))?.[1] ?? ''
+
+const port = {
+  store: defaultOf(SWARM_OPTIONS.apiPort),
+  health: defaultOf(SWARM_OPTIONS.healthPort),
+  inference: defaultOf(INFERENCE_OPTIONS.port),
+  inferenceHealth: defaultOf(INFERENCE_OPTIONS.healthPort),
+}
+
+/** Ports of this machine that documents may name. */
+export const PORTS: ReadonlySet<string> = new Set([
+  ...Object.values(port),
+  ...Object.values(DEMO_PORTS).map(String),
+  ...Array.from({ length: nodesStarted() }, (_, at) => String(CLUSTER_PORTS.apiPort + at)),
+])
+
+/** By document, the sentences with their numbers from the code. */
+export const TOLD: Readonly<Record<string, readonly string[]>> = {
+  'README.md': [
+    `Any Node from version ${/>=(\d+)/.exec(sourceOf('package.json'))?.[1]} starts it`,
+    `the Node ${/NODE_MAJOR_MIN = (\d+)/.exec(sourceOf('bin/quarry'))?.[1]} that runs it`,
+    `shows ${stepsOfDemo() === 15 ? 'fifteen' : stepsOfDemo()} requests`,
+    `\`quarry-static-en\`, ${staticNumbers} numbers`,
+    `\`builtin-hash\`, ${numberIn('inference/pipelines/builtin/builtin-hash.ts', 'BUILTIN_HASH_DIMENSIONS')} numbers`,
+    `## Five minutes with ${startedNodes} nodes`,
+    `It runs etcd and ${startedNodes} nodes as child processes`,
+    `runs etcd and ${startedNodes} nodes on this machine`,
+    `and at least ${inWords(minInSync)} have`,
+    `when the lease of ${inWords(leaseSeconds)} seconds has ended`,
+    `waits up to ${seconds('node/coordinator/tables/index-wait.ts', 'INDEX_WAIT_MAX_MS')} seconds`,
+    'within an hour it has one effect',
+  ],
+  'docs/cluster.md': [
+    `\`quarry cluster start\` runs etcd and ${startedNodes} nodes`,
+    `wants ${inWords(replicationFactor)} replicas, and ${inWords(minInSync)} in sync`,
+    `its lease of ${leaseSeconds} seconds is over`,
+    `does not answer within ${inWords(seconds('node/coordinator/cluster/table-news.ts', 'TELL_MS'))} seconds may serve`,
+    `The hand-over takes up to ${seconds('node/cluster/departure.ts', 'DEPARTURE_MS')} s, so give the process a minute`,
+    `every ${numberIn('node/cluster-config.ts', 'DAY_MS') / HOUR_MS} hours (\`check_interval_ms\`)`,
+    `at ${numberIn('node/coordinator/cluster/replica-audit.ts', 'BYTES_PER_SECOND') / MIB} MiB/s at most`,
+    `more than ${inWords(seconds('node/coordinator/shards/stale-reads.ts', 'FRESH_MS'))} seconds old`,
+    `after ${numberIn('node/coordinator/read-pins.ts', 'PIN_MAX_MS') === HOUR_MS ? 'an hour' : '?'} if they meet`,
+    `after ${inWords(minutes('node/shard/housekeeping/history-collection.ts', 'HISTORY_RETENTION_MS'))} minutes if their leaders`,
+    `the node that scans for ${inWords(minutes('node/shard/history-pins.ts', 'PIN_LEASE_MS'))} minutes`,
+  ],
+  'docs/media.md': [
+    `${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} times in four hours`,
+    `more than ${inWords(numberIn('node/providers/contract/provider.ts', 'CHUNKS_MAX'))} chunks is refused`,
+    `may have ${numberIn('node/enrichment/prepare/source-rows.ts', 'ARTIFACT_BYTES_MAX') / MIB} MiB of vectors`,
+  ],
+  'docs/metrics.md': [
+    `on their health port: a store on ${port.health}, an inference server on ${port.inferenceHealth}`,
+    `The ${numberIn('node/coordinator/tables/table-metrics.ts', 'TABLES_SHOWN_MAX')} tables with the most bytes`,
+    `at most once in ${inWords(seconds('node/coordinator/tables/table-metrics.ts', 'KEPT_MS'))} seconds`,
+    `more than ${numberIn('lib/loop-watch.ts', 'COUNTED_MS')} ms of work`,
+    `does not answer within ${inWords(seconds('node/coordinator/cluster/cluster-metrics.ts', 'SUMMARY_MS'))} seconds, that is left out`,
+    `other writes came first for ${inWords(seconds('node/coordinator/transactions/transaction-runner.ts', 'CONTENTION_DEADLINE_MS'))} seconds`,
+  ],
+  'docs/providers.md': [],
+  'docs/vectors.md': [
+    `up to ${numberIn('node/coordinator/tables/table-indexes.ts', 'INDEXES_MAX')} indexes of type \`embeddings\``,
+    `ships with Quarry: ${staticNumbers} numbers`,
+    `a pause of up to ${numberIn('node/enrichment/enrichment-round.ts', 'RETRY_PERIOD_MS') === MINUTE_MS ? 'a minute' : '?'}`,
+    `after ${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} failed calls`,
+    `If nobody was reached in ${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} calls`,
+    `gives ${inWords(numberIn('node/coordinator/query/merged-rules.ts', 'WINDOW_PER_HIT'))} hits for each of the page and at least ${numberIn('node/coordinator/query/merged-rules.ts', 'WINDOW_MIN')}`,
+    `more than ${numberIn('node/query/fusion/autocut.ts', 'SPREADS')} times the mean distance`,
+    `${numberIn('node/query/fusion/autocut.ts', 'BEHIND_MIN')} hits or more are behind it`,
+    `a vector has at most ${inWords(numberIn('node/embedding/sparse-rules.ts', 'SPARSE_TERMS_MAX'))} terms`,
+  ],
+  'ops/README.md': [
+    `on its health port, ${port.health}; an inference server on ${port.inferenceHealth}`,
+  ],
+  'clients/typescript/README.md': [
+    `changes the limits (${clientDefault('attemptsMax')}, ${clientDefault('firstDelayMs')} ms, ${clientDefault('delayMsMax') / SECOND_MS} s)`,
+  ],
+}
+
+/** Numbers that are no limit of the code: what was measured, or what follows from others, with the reason. */
+export const OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'README.md': {
+    'Five minutes with curl': 'a title',
+    'Five minutes with models': 'a title',
+    'for a minute and a half at most': 'the sum of delays with jitter (cli/load/batch-writer.ts)',
+  },
+  'docs/cluster.md': {
+    'Three nodes and etcd on one machine with two cores': 'measured',
+    'writes of 1 KiB in a second': 'measured',
+    'acknowledged again within 10.5 s': 'measured',
+    'with 1,000 shards (334 elections) was replaced as leader everywhere after 11.1 s': 'measured',
+    'holds them up for 31 ms': 'measured',
+  },
+  'docs/media.md': {
+    'which is some thousand chunks': 'an example of the limit before it',
+    '/0089-chunks': 'the name of a file',
+  },
+  'docs/metrics.md': {},
+  'docs/providers.md': {},
+  'docs/vectors.md': { 'In five minutes': 'a title' },
+  'ops/README.md': {},
+  'clients/typescript/README.md': {},
+}
+
+/** Documents whose numbers are what was measured, or found, at one time. */
+export const RECORDS: readonly string[] = [
+  'docs/benchmarks.md',
+  'docs/faults.md',
+  'docs/first-minutes.md',
+  'docs/simulation.md',
+]
+
+/** Addresses of this machine that stand for somebody else's server. */
+export const OTHER_PORTS: ReadonlySet<string> = new Set(['3000', '8000'])
+
+function clientDefault(name: string): number {
+  return numberIn('clients/typescript/src/retry-policy.ts', name)
+}
+
+function nodesStarted(): number {
+  const [, count] = /'number of nodes', [^,]+, [^,]+, (\d+)\)/.exec(sourceOf(CLUSTER_START)) ?? []
+  return Number(count)
+}
+
+/** The tour calls `showStep` once for each request. */
+function stepsOfDemo(): number {
+  return ['demo-tour', 'demo-queries', 'demo-meanings'].reduce((sum, name) => {
+    return sum + (sourceOf(`cli/demo/${name}.ts`).match(/\bawait showStep\(/g) ?? []).length
+  }, 0)
+}
+
+function sourceOf(file: string): string {
+  return readFileSync(path.join(ROOT, file), 'utf8')
+}
