@@ -62,7 +62,7 @@ async function runDemo(options: DemoOptions, context: CliContext): Promise<void>
   try {
     await writeLine(screen, `${paint(screen, 'bold', 'Quarry')} in swarm mode at ${node.apiUrl}`)
     const client = new ApiClient(node.apiUrl)
-    await fillTable(client, context)
+    await fillTable(client, context, stop)
     if (!stop.aborted) await showTour({ client, screen }, await sampleKey(client))
     if (options.exit === true || stop.aborted) return
     await showWhere(node.apiUrl, node.healthUrl, context)
@@ -72,7 +72,7 @@ async function runDemo(options: DemoOptions, context: CliContext): Promise<void>
   }
 }
 
-async function fillTable(client: ApiClient, context: CliContext): Promise<void> {
+async function fillTable(client: ApiClient, context: CliContext, stop: AbortSignal): Promise<void> {
   const screen = context.terminal.out
   const isNew = await createIfAbsent(client, DEMO_TABLE, {
     description: 'the npm packages of this project',
@@ -92,10 +92,12 @@ async function fillTable(client: ApiClient, context: CliContext): Promise<void> 
       batchSize: DEMO_BATCH_SIZE,
       concurrency: LOAD_DEFAULTS.concurrency,
       isQuiet: false,
+      stop,
       errorsPath: `${DEMO_TABLE}.errors.ndjson`,
     },
     context,
   )
+  if (result.stopped?.isInterrupted === true) return
   if (result.stopped !== undefined) throw result.stopped.cause
   await writeLine(screen, describeResult(result, DEMO_TABLE, screen))
   await prepareMeanings(client, DEMO_TABLE, context.clock)

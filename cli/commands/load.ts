@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
@@ -120,7 +121,8 @@ async function runLoad(
   const asJson = options.json === true
   const errorsPath = options.errors ?? `${table}.errors.ndjson`
   await refuseOtherThanFile(errorsPath)
-  const source = await openSource(file, options, context)
+  const stop = context.stopSignal()
+  const source = await openSource(file, options, { context, stop })
   const client = openClient(options, context)
   if (options.create === true) await createIfAbsent(client, table)
   // An unknown table or an unreachable service fails here at once, because this request has no retry.
@@ -135,24 +137,29 @@ async function runLoad(
       concurrency: options.concurrency,
       isQuiet: asJson,
       errorsPath,
+      stop,
     },
     context,
   )
   if (result.stopped?.afterLine === 0) throw result.stopped.cause
   const lacking =
-    options.wait && result.loaded > 0
+    options.wait && result.loaded > 0 && !stop.aborted
       ? await waitForIndexes({
           client,
           table,
           clock: context.clock,
           output: context.terminal.err,
           isQuiet: asJson,
+          stop,
         })
       : []
   const { out } = context.terminal
   await writeLine(out, asJson ? jsonSummary(result) : describeResult(result, table, out))
   if (!asJson) await writeRemarks(remarksOn(result, lacking, source), context)
   throwFailures(result, table, client)
+  if (!stop.aborted) return
+  const message = `stopped waiting: all documents are in ${table}, and searches find them soon`
+  throw new CliError(EXIT.refused, 'CANCELLED', message)
 }
 
 /** The command that failed can create the table, so its own option is the way out. */
@@ -185,7 +192,7 @@ async function writeRemarks(remarks: readonly string[], { terminal }: CliContext
 async function openSource(
   file: string | undefined,
   options: LoadCommandOptions,
-  { terminal }: CliContext,
+  { context: { terminal }, stop }: { readonly context: CliContext; readonly stop: AbortSignal },
 ): Promise<DocumentSource> {
   const rule = {
     ...(options.key === undefined ? {} : { key: options.key }),
@@ -201,7 +208,12 @@ async function openSource(
   if (file === undefined && terminal.stdinIsTty) {
     throw usageError('nothing to load: give a FILE, pipe documents in, or use --npm')
   }
-  return new FileSource({ open: () => terminal.stdin }, readOptions)
+  const open = (): Readable => {
+    // Otherwise the process would live until the program before the pipe ends.
+    stop.addEventListener('abort', () => terminal.stdin.destroy(), { once: true })
+    return terminal.stdin
+  }
+  return new FileSource({ open }, readOptions)
 }
 
 function parseReadOptions(
@@ -245,6 +257,7 @@ function jsonSummary(result: LoadResult): string {
     earlier_errors_file: result.earlierErrorsPath ?? null,
     first_rejection: result.firstRejection ?? null,
     complete: result.stopped === undefined,
+    stopped_after_line: result.stopped?.afterLine ?? null,
   })
 }
 
@@ -264,12 +277,16 @@ function throwFailures(result: LoadResult, table: string, client: ApiClient): vo
     if (rejected === 0) return
     throw new CliError(EXIT.refused, 'REJECTED', report.join('\n'))
   }
-  const { cause, afterLine } = stopped
+  const { cause, afterLine, isInterrupted } = stopped
   if (!(cause instanceof CliError)) throw cause
   const remedy = 'you can load the same input again: documents replace those with the same key'
-  const message = [cause.message, `stopped after line ${afterLine}; ${remedy}`, ...report].join(
-    '\n',
-  )
+  const lines = isInterrupted
+    ? [
+        `stopped after line ${formatCount(afterLine)}: every document until there is ${rejected === 0 ? `in ${table}` : 'loaded or rejected'}`,
+        remedy,
+      ]
+    : [cause.message, `stopped after line ${afterLine}; ${remedy}`]
+  const message = [...lines, ...report].join('\n')
   throw new CliError(cause.exitCode, cause.code, message, { cause })
 }
 

@@ -22,6 +22,8 @@ export interface IndexWaitOptions {
   readonly output: Output
   /** True: draws nothing. */
   readonly isQuiet: boolean
+  /** Ctrl-C ends the wait. */
+  readonly stop: AbortSignal
 }
 
 /** What searches still lack, by index, with its error; empty when they find everything. */
@@ -31,9 +33,9 @@ export interface Lacking {
   readonly error: string
 }
 
-/** Resolves when no document is on its way to an index, or when none has moved for STANDSTILL_MS. */
+/** Resolves when no document is on its way to an index, when none has moved for STANDSTILL_MS, or at Ctrl-C. */
 export async function waitForIndexes(options: IndexWaitOptions): Promise<readonly Lacking[]> {
-  const { clock, output, isQuiet } = options
+  const { clock, output, isQuiet, stop } = options
   let lacking = await lackingOf(options)
   let left = sumOf(lacking)
   const all = left
@@ -43,12 +45,14 @@ export async function waitForIndexes(options: IndexWaitOptions): Promise<readonl
   try {
     for (let movedMs = clock.monotonicMs(); left > 0;) {
       if (clock.monotonicMs() - movedMs > STANDSTILL_MS) break
-      await clock.sleep(POLL_MS)
+      await clock.sleep(POLL_MS, stop)
       lacking = await lackingOf(options)
       if (sumOf(lacking) < left) movedMs = clock.monotonicMs()
       left = Math.min(left, sumOf(lacking))
       line?.update()
     }
+  } catch (error) {
+    if (!stop.aborted) throw error
   } finally {
     await line?.stop()
   }

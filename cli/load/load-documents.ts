@@ -3,6 +3,8 @@
 import path from 'node:path'
 import type { ApiClient, ServiceRefusal } from '../service/api-client.ts'
 import type { CliContext } from '../process/context.ts'
+import { EXIT } from '../../lib/process/exit-codes.ts'
+import { CliError } from '../process/exit.ts'
 import { BatchWriter } from './batch-writer.ts'
 import type { Rejection } from './error-report.ts'
 import { ErrorReportFile } from './error-report-file.ts'
@@ -10,6 +12,7 @@ import type { EarlierReport } from './error-report-file.ts'
 import { LoadProgress } from './load-progress.ts'
 import type { LoadCounts } from './load-progress.ts'
 import type { DocumentSource, SourceDocument, UnreadableDocument } from './document-source.ts'
+import { untilStopped } from './until-stopped.ts'
 
 /** Where and how documents are loaded. */
 export interface LoadOptions {
@@ -20,6 +23,8 @@ export interface LoadOptions {
   readonly errorsPath: string
   /** True: prints no messages about retries, because a program reads the output. */
   readonly isQuiet: boolean
+  /** Ctrl-C: no further document is read, and those that were read are written. */
+  readonly stop: AbortSignal
 }
 
 /** The result of a load, also of one that ended early. */
@@ -35,8 +40,18 @@ export interface LoadResult {
   readonly earlierErrorsPath: string | undefined
   /** The rejection with the lowest line. */
   readonly firstRejection: FirstRejection | undefined
-  /** The cause of an early end: the service is unreachable, or it refuses every batch. */
-  readonly stopped: { readonly afterLine: number; readonly cause: unknown } | undefined
+  /** An early end, in which the documents of the lines behind `afterLine` were not loaded. */
+  readonly stopped: EarlyEnd | undefined
+}
+
+/**
+ * Interrupted: every document up to the line is loaded or rejected. Otherwise the service is unreachable, or it refuses
+ * every batch, and some documents before the line may be missing.
+ */
+export interface EarlyEnd {
+  readonly afterLine: number
+  readonly isInterrupted: boolean
+  readonly cause: unknown
 }
 
 /** A rejected document without its bytes. */
@@ -88,7 +103,7 @@ export async function loadDocuments(
   let stopped: LoadResult['stopped']
   let line = 0
   try {
-    for await (const item of source.items()) {
+    for await (const item of untilStopped(source.items(), options.stop)) {
       if (item.kind === 'document') {
         line = item.document.line
         await writer.add(item.document)
@@ -99,8 +114,7 @@ export async function loadDocuments(
     }
     await writer.finish()
   } catch (cause) {
-    stopped = { afterLine: line, cause }
-    await writer.settle()
+    stopped = { afterLine: line, ...(await endEarly(writer, cause, options.stop)) }
   } finally {
     await progress.stop()
   }
@@ -108,6 +122,25 @@ export async function loadDocuments(
   const { path: errorsPath, keptPath: earlierErrorsPath } = placed
   const tookMs = clock.monotonicMs() - startedMs
   return { ...counts, tookMs, errorsPath, earlierErrorsPath, firstRejection, stopped }
+}
+
+/** What was read is written after Ctrl-C, so that the line where the load may continue is exact. */
+async function endEarly(
+  writer: BatchWriter,
+  cause: unknown,
+  stop: AbortSignal,
+): Promise<Omit<EarlyEnd, 'afterLine'>> {
+  if (stop.aborted && cause === stop.reason) {
+    try {
+      await writer.finish()
+      return { isInterrupted: true, cause: new CliError(EXIT.refused, 'CANCELLED', 'stopped') }
+    } catch (failure) {
+      await writer.settle()
+      return { isInterrupted: false, cause: failure }
+    }
+  }
+  await writer.settle()
+  return { isInterrupted: false, cause }
 }
 
 /** The source may be the same file that rejected documents are written to. */
