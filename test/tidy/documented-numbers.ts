@@ -81,6 +81,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `wants ${inWords(replicationFactor)} replicas, and ${inWords(minInSync)} in sync`,
     `its lease of ${leaseSeconds} seconds is over`,
     `does not answer within ${inWords(seconds('node/coordinator/cluster/table-news.ts', 'TELL_MS'))} seconds may serve`,
+    `answer within ${inWords(seconds('node/coordinator/cluster/controlled-cluster.ts', 'SUMMARY_MS'))} seconds from what the asked node`,
     `The hand-over takes up to ${seconds('node/cluster/departure.ts', 'DEPARTURE_MS')} s, so give the process a minute`,
     `every ${numberIn('node/cluster-config.ts', 'DAY_MS') / HOUR_MS} hours (\`check_interval_ms\`)`,
     `at ${numberIn('node/coordinator/cluster/replica-audit.ts', 'BYTES_PER_SECOND') / MIB} MiB/s at most`,
@@ -122,7 +123,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** Numbers that are no limit of the code: what was measured, or what follows from others, with the reason. */
+/** Numbers that the code does not limit: what was measured, or what follows from others, with the reason. */
 export const OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'README.md': {
     'Five minutes with curl': 'a title',
