@@ -81,7 +81,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `wants ${inWords(replicationFactor)} replicas, and ${inWords(minInSync)} in sync`,
     `its lease of ${leaseSeconds} seconds is over`,
     `does not answer within ${inWords(seconds('node/coordinator/cluster/table-news.ts', 'TELL_MS'))} seconds may serve`,
-    `answer within ${inWords(seconds('node/coordinator/cluster/controlled-cluster.ts', 'SUMMARY_MS'))} seconds from what the asked node`,
+    `answer within ${inWords(seconds('node/coordinator/cluster/controlled-cluster.ts', 'REPORT_MS'))} seconds from what the asked node`,
     `The hand-over takes up to ${seconds('node/cluster/departure.ts', 'DEPARTURE_MS')} s, so give the process a minute`,
     `every ${numberIn('node/cluster-config.ts', 'DAY_MS') / HOUR_MS} hours (\`check_interval_ms\`)`,
     `at ${numberIn('node/coordinator/cluster/replica-audit.ts', 'BYTES_PER_SECOND') / MIB} MiB/s at most`,
