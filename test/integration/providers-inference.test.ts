@@ -90,10 +90,13 @@ describe('providers and the real inference server', () => {
       systemClock,
     )
 
-    const scores = await reranker.rerank('hello', ['world', 'hello worlds'], { signal: never })
+    const { scores, cutCount } = await reranker.rerank('hello', ['world', 'hello '.repeat(3000)], {
+      signal: never,
+    })
     const text = await generator.generate([{ kind: 'text', text: 'hello' }], { signal: never })
 
     expect(scores).to.have.length(2)
+    expect(cutCount).to.equal(1)
     expect(scores.every((score) => score >= 0 && score <= 1)).to.equal(true)
     expect(text).to.not.equal('')
   })

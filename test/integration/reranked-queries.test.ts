@@ -68,6 +68,19 @@ describe('a reranked query', () => {
     ])
   })
 
+  it('says of how many documents the model has not read the end', async () => {
+    await using model = await ScriptedServer.start([
+      answering(200, { scores: [0.1, 0.9, 0.4], truncated: 2 }),
+    ])
+    const reranker = { provider: 'quarry', model: 'acme/cross', url: model.url, field: 'title' }
+
+    const { warnings } = await ask(reranker)
+
+    expect(warnings).to.deep.equal([
+      'reranker: 2 of 3 texts were too long for the model beside the query, and cut',
+    ])
+  })
+
   it('keeps its order and says so when the model does not answer', async () => {
     await using model = await ScriptedServer.start([answering(500, {})])
     const reranker = { provider: 'quarry', model: 'acme/cross', url: model.url, field: 'title' }

@@ -1,5 +1,6 @@
 // The models that a query may need. A node that lacks one refuses the member of the query that needs it.
 
+import type { Judgement } from '../../providers/contract/provider.ts'
 import type { RerankerConfig } from '../../query/request/reranker-request.ts'
 
 /** A text to embed as the index embeds its documents. */
@@ -33,11 +34,12 @@ export interface RenderedDocument {
  *   ServiceError for a model that does not answer. It never names a secret.
  * - `embedQuery` answers a vector of finite numbers of the index's dimension. Equal questions may be answered
  *   from a cache.
- * - `rerank` answers one finite score for each document, in their order; larger is better.
+ * - `rerank` answers one finite score for each document, in their order; larger is better; and of how many it has not
+ *   read the end, if the model tells.
  * - `renderDocument` answers the text for a model.
  */
 export interface QueryModels {
   embedQuery?(query: EmbeddedQuery, signal: AbortSignal): Promise<Float32Array>
-  rerank?(query: RerankedQuery, signal: AbortSignal): Promise<readonly number[]>
+  rerank?(query: RerankedQuery, signal: AbortSignal): Promise<Judgement>
   renderDocument?(document: RenderedDocument, signal: AbortSignal): Promise<string>
 }

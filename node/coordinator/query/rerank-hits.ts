@@ -8,6 +8,7 @@ import { valuesAt, type FieldPath } from '../../document/field-path.ts'
 import { isJsonObject } from '../../document/json-object.ts'
 import { documentAtPaths } from '../../document/project-text.ts'
 import { refuse } from '../../query/query-limits.ts'
+import type { Judgement } from '../../providers/contract/provider.ts'
 import type { RerankerRequest } from '../../query/request/reranker-request.ts'
 import { jsonOf } from '../../shard/format/document-record.ts'
 import { rerankedTextOf } from './merged-rules.ts'
@@ -62,8 +63,10 @@ async function scored(
   const read = await readTexts(run, reranker, hits)
   const documents = read.map(({ text }) => text)
   const asked = { config, query: rerankedTextOf(run.request) ?? '', documents }
-  const scores =
-    documents.length === 0 ? [] : await run.inHalfTheTime((signal) => score(asked, signal))
+  const { scores, cutCount = 0 } =
+    documents.length === 0
+      ? NOTHING_JUDGED
+      : await run.inHalfTheTime((signal) => score(asked, signal))
   const ordered = read
     .map(({ hit }, i) => ({ ...hit, score: must(scores[i], 'a score for each document') }))
     .toSorted(compareScored)
@@ -72,7 +75,26 @@ async function scored(
     documents_reranked: documents.length,
     duration_ms: Math.round(run.clock.monotonicMs() - startMs),
   }
-  return { hits: ordered.slice(0, topCount), warnings: [], profile }
+  const warnings = [
+    ...cutWarning(
+      read.filter(({ isCut }) => isCut).length,
+      `are longer than ${TEXT_LENGTH_MAX} characters, and the rest of them was not read`,
+      documents.length,
+    ),
+    ...cutWarning(
+      cutCount,
+      'were too long for the model beside the query, and cut',
+      documents.length,
+    ),
+  ]
+  return { hits: ordered.slice(0, topCount), warnings, profile }
+}
+
+const NOTHING_JUDGED: Judgement = { scores: [], cutCount: 0 }
+
+/** A score of a part of a text says nothing about the rest, which nobody sees in the score. */
+function cutWarning(count: number, what: string, of: number): readonly string[] {
+  return count === 0 ? [] : [`reranker: ${count} of ${of} texts ${what}`]
 }
 
 type Score = NonNullable<QueryModels['rerank']>
@@ -80,6 +102,7 @@ type Score = NonNullable<QueryModels['rerank']>
 interface ReadHit {
   readonly hit: MergedHit
   readonly text: string
+  readonly isCut: boolean
 }
 
 async function readTexts(
@@ -93,7 +116,9 @@ async function readTexts(
     const read = await Promise.all(some.map((hit) => textOf(run, reranker, Buffer.from(hit.key))))
     for (const [i, hit] of some.entries()) {
       const text = read[i]
-      if (text !== undefined) texts.push({ hit, text: text.slice(0, TEXT_LENGTH_MAX) })
+      if (text === undefined) continue
+      const isCut = text.length > TEXT_LENGTH_MAX
+      texts.push({ hit, text: isCut ? text.slice(0, TEXT_LENGTH_MAX) : text, isCut })
     }
   }
   return texts

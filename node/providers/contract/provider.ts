@@ -63,18 +63,25 @@ export interface Generator {
   close(): Promise<void>
 }
 
+/** What a model made of documents. */
+export interface Judgement {
+  /** One for each document, in order; larger is better. */
+  readonly scores: readonly number[]
+  /** Of how many documents the model has not read the end; undefined: it does not tell. */
+  readonly cutCount: number | undefined
+}
+
 /** A model that judges documents by a query. */
 export interface Reranker {
   readonly name: string
   /**
-   * One score for each document, in order; larger is better, and scores of different calls compare only
-   * if the model makes them so. Rejects as `Embedder.embed` does.
+   * Scores of different calls compare only if the model makes them so. Rejects as `Embedder.embed` does.
    */
   rerank(
     query: string,
     documents: readonly string[],
     options: { readonly signal: AbortSignal },
-  ): Promise<readonly number[]>
+  ): Promise<Judgement>
   close(): Promise<void>
 }
 

@@ -7,7 +7,7 @@ import type {
   VertexRerankerConfig,
 } from '../config/provider-config.ts'
 import { PROVIDERS } from '../config/provider-table.ts'
-import type { Reranker } from '../contract/provider.ts'
+import type { Judgement, Reranker } from '../contract/provider.ts'
 import { refused, unavailable } from '../contract/provider-error.ts'
 import { AnswerValue } from './answer-reader.ts'
 import { PacedCalls } from './paced-calls.ts'
@@ -21,10 +21,15 @@ interface Question {
   readonly signal: AbortSignal
 }
 
-/** How one provider is asked, as a query says. A score is undefined for a document that the answer leaves out. */
+/** An answer as it was read. A score is undefined for a document that it leaves out. */
+interface RawJudgement extends Pick<Judgement, 'cutCount'> {
+  readonly scores: readonly (number | undefined)[]
+}
+
+/** How one provider is asked, as a query says. */
 interface Ranking {
   readonly documentsMax: number
-  ask(question: Question): Promise<readonly (number | undefined)[]>
+  ask(question: Question): Promise<RawJudgement>
 }
 
 /** More would hold a query too long in any case. */
@@ -38,17 +43,17 @@ export function openReranker(config: RerankerConfig, wire: WireParts, clock: Clo
   return {
     name,
     rerank: async (query, documents, { signal }) => {
-      if (documents.length === 0) return []
+      if (documents.length === 0) return { scores: [], cutCount: 0 }
       const bytes = documents.reduce((sum, each) => sum + Buffer.byteLength(each), 0)
       if (documents.length > ranking.documentsMax || bytes > BYTES_MAX) {
         throw refused(
           `${name}: ${documents.length} documents of ${bytes} bytes are too many; it takes ${ranking.documentsMax}, and ${BYTES_MAX} bytes`,
         )
       }
-      const scores = await calls.run({ bytes, isUrgent: true, signal }, (either) =>
+      const { scores, cutCount } = await calls.run({ bytes, isUrgent: true, signal }, (either) =>
         ranking.ask({ query, documents, signal: either }),
       )
-      return checked(scores, { name, count: documents.length })
+      return { scores: checked(scores, { name, count: documents.length }), cutCount }
     },
     close: async () => calls.close(),
   }
@@ -91,10 +96,16 @@ function quarryRanking(config: QuarryRerankerConfig, wire: WireParts): Ranking {
         timeoutMs: wire.timeouts.rerankMs,
         signal,
       })
-      return new AnswerValue(answer, name)
-        .member('scores')
-        .list()
-        .map((score) => score.number())
+      const read = new AnswerValue(answer, name)
+      const cut = read.member('truncated')
+      return {
+        scores: read
+          .member('scores')
+          .list()
+          .map((score) => score.number()),
+        // Earlier versions of the server do not tell.
+        cutCount: cut.isAbsent ? undefined : cut.position(documents.length + 1),
+      }
     },
   }
 }
@@ -128,7 +139,7 @@ function cohereRanking(config: CohereRerankerConfig, wire: WireParts): Ranking {
         const index = result.member('index').position(documents.length)
         scores[index] = result.member('relevance_score').number()
       }
-      return scores
+      return { scores, cutCount: undefined }
     },
   }
 }
@@ -167,7 +178,7 @@ function vertexRanking(config: VertexRerankerConfig, wire: WireParts): Ranking {
         }
         scores[at] = record.member('score').number()
       }
-      return scores
+      return { scores, cutCount: undefined }
     },
   }
 }

@@ -1645,7 +1645,7 @@ export interface components {
             };
             /**
              * @description A model that reads each of the best hits, at most 1000 of the window, beside the text of the query and scores
-             *     it anew. If it does not answer within half of the time that is left, hits keep their order, and `warnings` says so. Each provider has settings of its
+             *     it anew. Of a hit it reads 16384 characters at most, and the model may read less: `warnings` says how many texts were cut, where the model tells. If it does not answer within half of the time that is left, hits keep their order, and `warnings` says so. Each provider has settings of its
              *     own beside these, which it checks: `quarry`, `cohere`, `vertex`. There are at most 16 of them, each a text of at
              *     most 4096 characters, a number or a boolean.
              */
@@ -1873,7 +1873,7 @@ export interface components {
             readonly suggestions?: readonly components["schemas"]["QuerySuggestion"][];
             /**
              * @description Parts of the query that can find nothing, such as fields that no document has; what stood in for
-             *     a model that did not answer; indexes that lack committed documents.
+             *     a model that did not answer; how many texts a reranker has not read to the end; indexes that lack committed documents.
              */
             readonly warnings?: readonly string[];
             /**

@@ -130,6 +130,8 @@ describe('a merged query where something fails', () => {
   })
 })
 
+const judged = (scores: readonly number[], cutCount?: number) => ({ scores, cutCount })
+
 describe('a reranker', () => {
   const body = {
     full_text_search: SEA,
@@ -138,7 +140,7 @@ describe('a reranker', () => {
     profile: true,
   }
   const byLength: QueryModels = {
-    rerank: async ({ documents }) => documents.map((text) => -text.length),
+    rerank: async ({ documents }) => judged(documents.map((text) => -text.length)),
   }
 
   it('scores the best hits anew by their texts', async () => {
@@ -146,7 +148,7 @@ describe('a reranker', () => {
     const models: QueryModels = {
       rerank: async (query) => {
         asked.push(query)
-        return query.documents.map((text) => -text.length)
+        return judged(query.documents.map((text) => -text.length))
       },
     }
 
@@ -184,6 +186,27 @@ describe('a reranker', () => {
 
     expect(idsOf(result)).to.deep.equal(['a1', 'a2', 'b1'])
     expect(scoresOf(result)).to.deep.equal([-4, -4, -4])
+  })
+
+  it('that read only a part of texts says of how many', async () => {
+    const models: QueryModels = {
+      rerank: async ({ documents }) =>
+        judged(
+          documents.map((text) => -text.length),
+          3,
+        ),
+      renderDocument: async ({ key }) => 'x'.repeat(key === 'a1' ? 16_385 : 16_384),
+    }
+    const { field: _, ...reranker } = body.reranker
+
+    const { warnings } = await ask({ ...body, reranker }, { models })
+    const whole = await ask(body, { models: byLength })
+
+    expect(warnings).to.deep.equal([
+      'reranker: 1 of 5 texts are longer than 16384 characters, and the rest of them was not read',
+      'reranker: 3 of 5 texts were too long for the model beside the query, and cut',
+    ])
+    expect(whole).to.not.have.property('warnings')
   })
 
   it('that does not answer leaves the order, with a warning', async () => {

@@ -21,7 +21,7 @@ describe('a pool of models', () => {
       opened.push(model)
       return {
         name: model,
-        rerank: async () => [],
+        rerank: async () => ({ scores: [], cutCount: 0 }),
         close: async () => void closed.push(model),
       }
     }, KEPT_MAX)
@@ -72,7 +72,7 @@ describe('a pool of models', () => {
     const strict = new ModelPool<RerankerConfig, Reranker>(
       ({ model }) => ({
         name: model,
-        rerank: async () => [],
+        rerank: async () => ({ scores: [], cutCount: 0 }),
         close: async () => void closed.push(model),
       }),
       0,

@@ -31,7 +31,7 @@ const DIALOGUES: Readonly<Record<string, Dialogue>> = {
     path: '/api/rerank',
     authorization: undefined,
     body: { model: 'acme/cross', query: 'high water', prompts: documents },
-    answer: { model: 'acme/cross', scores: [0.1, 0.9, 0.4] },
+    answer: { model: 'acme/cross', scores: [0.1, 0.9, 0.4], truncated: 2 },
     tooFew: { scores: [0.1, 0.9] },
   },
   cohere: {
@@ -97,10 +97,11 @@ describe('rerankers', () => {
       await using server = await ScriptedServer.start([answering(200, dialogue.answer)])
       const reranker = open(dialogue.config, server.url)
 
-      const scores = await reranker.rerank('high water', documents, { signal: never })
+      const { scores, cutCount } = await reranker.rerank('high water', documents, { signal: never })
 
       const [request] = server.received
       expect(scores).to.deep.equal([0.1, 0.9, 0.4])
+      expect(cutCount).to.equal(name === 'quarry' ? 2 : undefined)
       expect([request?.path, request?.headers.authorization]).to.deep.equal([
         dialogue.path,
         dialogue.authorization,
@@ -132,7 +133,8 @@ describe('rerankers', () => {
     await using server = await ScriptedServer.start([answering(200, {})])
     const reranker = open(DIALOGUES['vertex']?.config ?? {}, server.url)
 
-    expect(await reranker.rerank('q', [], { signal: never })).to.deep.equal([])
+    const none = await reranker.rerank('q', [], { signal: never })
+    expect(none).to.deep.equal({ scores: [], cutCount: 0 })
     const many = Array.from({ length: 201 }, () => 'x')
     const failure = await failureOf(reranker.rerank('q', many, { signal: never }))
 
