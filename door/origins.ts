@@ -48,7 +48,7 @@ export interface OriginVerdict {
 export type OriginPolicy = (rawHeaders: readonly string[], target: string) => OriginVerdict
 
 /** What pages may read beside the headers that all may. */
-const EXPOSED = 'X-Service-Version, X-Request-Id, Retry-After'
+const EXPOSED = 'X-Service-Version, X-Request-Id, X-Truncated, Retry-After'
 
 export function buildOriginPolicy(options: OriginOptions): OriginPolicy {
   const rules = rulesOf(options)

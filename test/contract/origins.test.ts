@@ -191,7 +191,7 @@ function cors({ headers }: Received) {
 describe('answers to pages of an allowed origin', () => {
   const exact = {
     allow: PAGE,
-    expose: 'X-Service-Version, X-Request-Id, Retry-After',
+    expose: 'X-Service-Version, X-Request-Id, X-Truncated, Retry-After',
     vary: 'Origin',
   }
   const headers = { origin: PAGE }

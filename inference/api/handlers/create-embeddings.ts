@@ -13,7 +13,7 @@ interface CreateEmbeddingsBody {
 
 export const createEmbeddings: Handler = async (request, { service }) => {
   const body = validatedBody<CreateEmbeddingsBody>(request)
-  const { model, vectors, tokens } = await service.embed.embed({
+  const { model, vectors, tokens, cutCount } = await service.embed.embed({
     model: body.model ?? '',
     parts: parseOpenaiInput(body.input),
     truncate: true,
@@ -31,6 +31,7 @@ export const createEmbeddings: Handler = async (request, { service }) => {
       embedding: isBase64 ? vectorBase64(vector) : vector,
     })),
     model,
+    truncated: cutCount,
     usage: { prompt_tokens: tokens, total_tokens: tokens },
   })
 }

@@ -12,7 +12,7 @@ interface EmbedPromptBody {
 
 export const embedPrompt: Handler = async (request, { service }) => {
   const body = validatedBody<EmbedPromptBody>(request)
-  const { vectors } = await service.embed.embed({
+  const { vectors, cutCount } = await service.embed.embed({
     model: body.model ?? '',
     parts: parseEmbedInput(body.prompt),
     truncate: true,
@@ -22,5 +22,5 @@ export const embedPrompt: Handler = async (request, { service }) => {
     signal: request.signal,
     memory: request.memory,
   })
-  return jsonPiecesReply({ embedding: vectors[0] })
+  return jsonPiecesReply({ embedding: vectors[0], truncated: cutCount })
 }

@@ -36,9 +36,9 @@ export const embed: Handler = async (request, { service, clock }) => {
   return bytesAnswer(answer)
 }
 
-function bytesAnswer({ vectors, dimension }: EmbedAnswer): StreamedReply {
+function bytesAnswer({ vectors, dimension, cutCount }: EmbedAnswer): StreamedReply {
   return piecesReply({
-    headers: ['Content-Type', 'application/octet-stream'],
+    headers: ['Content-Type', 'application/octet-stream', 'X-Truncated', String(cutCount)],
     pieces: vectorBytes(vectors, dimension),
     bytes: vectorBytesLength(vectors.length, dimension),
   })
@@ -46,10 +46,11 @@ function bytesAnswer({ vectors, dimension }: EmbedAnswer): StreamedReply {
 
 /** The last three fields are what clients of a common local model server read beside the vectors. */
 function jsonAnswer(answer: EmbedAnswer, totalMs: number): StreamedReply {
-  const { model, vectors, loadMs, tokens } = answer
+  const { model, vectors, loadMs, tokens, cutCount } = answer
   return jsonPiecesReply({
     model,
     embeddings: vectors,
+    truncated: cutCount,
     total_duration: Math.round(totalMs * NS_PER_MS),
     load_duration: Math.round(loadMs * NS_PER_MS),
     prompt_eval_count: tokens,

@@ -11,5 +11,9 @@ export const rewrite: Handler = async (request, { service }) => {
   const { model: name = '', inputs = [] } = validatedBody<RewriteBody>(request)
   const { signal } = request
   const { model, results } = await service.rewrite.rewrite({ model: name, inputs, signal })
-  return jsonPiecesReply({ model, texts: results.map(({ texts }) => texts) })
+  return jsonPiecesReply({
+    model,
+    texts: results.map(({ texts }) => texts),
+    truncated: results.filter(({ isCut }) => isCut).length,
+  })
 }

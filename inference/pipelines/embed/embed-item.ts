@@ -19,6 +19,8 @@ export interface EmbedResult {
   readonly vector: Float32Array
   /** The tokens that the model read; 0 for an image. */
   readonly tokens: number
+  /** Whether the model has not read the end of the text. */
+  readonly isCut: boolean
 }
 
 const SPECIAL_TOKENS = 2

@@ -183,14 +183,17 @@ class EmbeddingTowers {
     )
     kept.forEach(({ item, encoding }, index) => {
       const vector = must(vectors[index], 'a vector for each row')
-      outcomes.set(item, outcomeOf(vector, encoding.ids.length))
+      outcomes.set(
+        item,
+        outcomeOf(vector, { tokens: encoding.ids.length, isCut: encoding.truncated }),
+      )
     })
   }
 
   async embedImage({ bytes }: ImageItem, signal: AbortSignal): Promise<Outcome> {
     if (this.#image === undefined) return TEXT_ONLY
     try {
-      return outcomeOf(await this.#image.embed(bytes, signal), 0)
+      return outcomeOf(await this.#image.embed(bytes, signal), { tokens: 0, isCut: false })
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'INVALID_ARGUMENT') throw error
       return { kind: 'refused', code: 'INVALID_ARGUMENT', message: error.message }
@@ -257,9 +260,9 @@ function vectorOf(
   return pool({ states: values, size, first: leadingPadding, count }, text.pooling)
 }
 
-function outcomeOf(vector: Float32Array, tokens: number): Outcome {
+function outcomeOf(vector: Float32Array, read: Omit<EmbedResult, 'vector'>): Outcome {
   const unit = normalized(vector)
-  return unit === undefined ? NOT_FINITE : { kind: 'done', result: { vector: unit, tokens } }
+  return unit === undefined ? NOT_FINITE : { kind: 'done', result: { vector: unit, ...read } }
 }
 
 function tooLong(maxTokens: number): Outcome {

@@ -58,6 +58,8 @@ export interface EmbedAnswer {
   readonly vectors: readonly Float32Array[]
   readonly dimension: number
   readonly tokens: number
+  /** The number of texts whose end was not read. */
+  readonly cutCount: number
   /** The part of this request's time in ms that loading the model took. */
   readonly loadMs: number
 }
@@ -111,6 +113,7 @@ export class EmbedService {
         request.dimensions,
       ),
       tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
+      cutCount: results.filter(({ isCut }) => isCut).length,
       loadMs: isOurs ? load.durationMs : 0,
     }
   }
@@ -154,7 +157,8 @@ export class EmbedService {
         ? await this.#hashHere(seen, dimension, signal)
         : await this.#thread.embed(seen, dimension, signal)
     const tokens = estimateTokens(chars)
-    return { model: BUILTIN_HASH_NAME, vectors, dimension, tokens, loadMs: 0 }
+    const cutCount = texts.filter(({ length }) => length > BUILTIN_HASH_CHARS_MAX).length
+    return { model: BUILTIN_HASH_NAME, vectors, dimension, tokens, cutCount, loadMs: 0 }
   }
 
   async #hashHere(

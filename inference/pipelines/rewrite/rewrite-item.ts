@@ -9,6 +9,8 @@ export interface RewriteItem {
 export interface RewriteResult {
   /** The texts, the best first. */
   readonly texts: readonly string[]
+  /** Whether the model has not read the end of the input. */
+  readonly isCut: boolean
 }
 
 /** The estimated number of tokens of the source. */

@@ -50,6 +50,7 @@ class RewriteRunner implements ModelRunner<RewriteItem, RewriteResult> {
       eosIds: spec.seq2seq.eosIds,
     }
     const found = await searchBeams(writer, settings, signal)
-    return { texts: found.slice(0, spec.returnCount).map(({ ids }) => tokenizer.decode(ids)) }
+    const texts = found.slice(0, spec.returnCount).map(({ ids }) => tokenizer.decode(ids))
+    return { texts, isCut: encoding.truncated }
   }
 }

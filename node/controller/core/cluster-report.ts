@@ -11,7 +11,8 @@ import type { NodeCondition, NodeView } from './view/node-view.ts'
 import type { ShardView } from './view/shard-view.ts'
 
 /** The number of shards that a list of a report names at most; counts are of all. */
-const NAMED_SHARDS_MAX = 100
+/** One more than answers show, so that they can tell that there are more. */
+const NAMED_SHARDS_MAX = 101
 
 /** The worst comes first: a shard counts for its worst trouble alone. */
 export const SHARD_TROUBLES = [

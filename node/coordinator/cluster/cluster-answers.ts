@@ -20,6 +20,8 @@ export interface ClusterSummary {
   readonly frozen?: true
   /** At most a hundred. */
   readonly waiting: readonly WaitingShard[]
+  /** There is more that waits, or that is not reached. */
+  readonly truncated?: true
   /** No controller reports: these are the counts that the asked node knows, and how old they may be. */
   readonly age_ms?: number
   /** Nodes that the others cannot use, by name or id; at most a hundred. Absent if there is none. */
@@ -108,7 +110,10 @@ export interface NodeEmptying {
   readonly replicas_left: number
   readonly leaders_left: number
   readonly moving: number
+  /** At most a hundred. */
   readonly waiting: readonly WaitingShard[]
+  /** There is more that waits. */
+  readonly truncated?: true
 }
 
 /** A shard with its replicas. `trouble` and `move` are absent where there is none. */

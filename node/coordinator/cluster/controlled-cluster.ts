@@ -79,8 +79,7 @@ export class ControlledCluster implements ClusterService {
       nodes: countConditions(report),
       shards: { total: report.shards, ...report.troubles },
       moves: report.moves.length,
-      waiting: this.#waitingOf(report),
-      ...unreachedIn(report),
+      ...this.#delaysIn(report),
       ...(problem === undefined ? {} : { problem }),
     }
   }
@@ -211,14 +210,20 @@ export class ControlledCluster implements ClusterService {
     return this.#with.registry.openTable(tableId)?.record.name ?? tableId
   }
 
-  #waitingOf({ troubled, moves }: ClusterReport): readonly WaitingShard[] {
-    const waiting = new Map<ShardPath, WaitingShard>()
-    for (const { path, waits } of [...troubled, ...moves]) {
-      if (waits !== undefined && waiting.size < WAITING_MAX) {
-        waiting.set(path, this.#waiting(path, waits))
-      }
+  /** What waits and why, and the nodes that others cannot use: the first of each. */
+  #delaysIn(report: ClusterReport): Pick<ClusterSummary, 'waiting' | 'unreached' | 'truncated'> {
+    const reasons = new Map<ShardPath, string>()
+    for (const { path, waits } of [...report.troubled, ...report.moves]) {
+      if (waits !== undefined) reasons.set(path, waits)
     }
-    return [...waiting.values()]
+    const unreached = unreachedIn(report)
+    return {
+      waiting: [...reasons]
+        .slice(0, WAITING_MAX)
+        .map(([path, reason]) => this.#waiting(path, reason)),
+      ...(unreached.length === 0 ? {} : { unreached: unreached.slice(0, WAITING_MAX) }),
+      ...truncatedIf(Math.max(reasons.size, unreached.length) > WAITING_MAX),
+    }
   }
 
   #waiting(path: ShardPath, reason: string): WaitingShard {
@@ -257,7 +262,8 @@ export class ControlledCluster implements ClusterService {
       replicas_left: replicasLeft,
       leaders_left: leadersLeft,
       moving,
-      waiting: waiting.map(({ path, reason }) => this.#waiting(path, reason)),
+      waiting: waiting.slice(0, WAITING_MAX).map(({ path, reason }) => this.#waiting(path, reason)),
+      ...truncatedIf(waiting.length > WAITING_MAX),
     }
   }
 
@@ -332,11 +338,14 @@ function isOut({ state, condition, replicas }: NodeReport): boolean {
   return state === 'decommissioned' && condition === 'lost' && replicas === 0
 }
 
-function unreachedIn({ nodes }: ClusterReport): Pick<ClusterSummary, 'unreached'> {
-  const unreached = nodes.flatMap(({ id, name, unreached: reason }) =>
+function unreachedIn({ nodes }: ClusterReport): NonNullable<ClusterSummary['unreached']> {
+  return nodes.flatMap(({ id, name, unreached: reason }) =>
     reason === undefined ? [] : [{ node: name ?? id, reason }],
   )
-  return unreached.length === 0 ? {} : { unreached: unreached.slice(0, WAITING_MAX) }
+}
+
+function truncatedIf(isCut: boolean): { readonly truncated?: true } {
+  return isCut ? { truncated: true } : {}
 }
 
 /** Whether the move is over, or under way. */

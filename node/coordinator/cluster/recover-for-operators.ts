@@ -26,22 +26,30 @@ export async function recoverForOperators(
   if (!before.isRefused) return nothingDone(before.number)
   const { shardPrefix } = CONTROLLER_CATALOG
   try {
-    const done = await recoverCluster({ coordination, shardPrefix, without })
-    const { number, reported, shards, unknown } = done
-    return {
-      performed: true,
-      recovery: number,
-      reported,
-      shard_count: shards.length,
-      shards: shards.slice(0, NAMED_MAX).map(shardOf),
-      unknown_count: unknown.length,
-      unknown: unknown.slice(0, NAMED_MAX).map(namesIn),
-    }
+    return showRecovery(await recoverCluster({ coordination, shardPrefix, without }))
   } catch (error) {
     if (!isServiceError(error) || error.code !== 'CONFLICT') throw error
     const after = await findLastRecovery(coordination)
     if (after.isRefused || after.number === before.number) throw error
     return nothingDone(after.number)
+  }
+}
+
+/** A recovery that was made. */
+export function showRecovery({
+  number,
+  reported,
+  shards,
+  unknown,
+}: Awaited<ReturnType<typeof recoverCluster>>): RecoveryAnswer {
+  return {
+    performed: true,
+    recovery: number,
+    reported,
+    shard_count: shards.length,
+    shards: shards.slice(0, NAMED_MAX).map(shardOf),
+    unknown_count: unknown.length,
+    unknown: unknown.slice(0, NAMED_MAX).map(namesIn),
   }
 }
 

@@ -67,7 +67,7 @@ export interface Generator {
 export interface Judgement {
   /** One for each document, in order; larger is better. */
   readonly scores: readonly number[]
-  /** Of how many documents the model has not read the end; undefined: it does not tell. */
+  /** The number of documents whose end the model has not read; undefined: it does not tell. */
   readonly cutCount: number | undefined
 }
 

@@ -1985,6 +1985,8 @@ export interface components {
         readonly AggregationResult: {
             readonly value?: number | null;
             readonly buckets?: readonly components["schemas"]["AggregationBucket"][];
+            /** @description Present and true if there are, or in other shards may be, more buckets than `size`. */
+            readonly truncated?: boolean;
             readonly count?: number;
             readonly min?: number | null;
             readonly max?: number | null;
@@ -2354,6 +2356,8 @@ export interface components {
             readonly moves: number;
             /** @description Shards for which something should be done that cannot be done now, and why. */
             readonly waiting: readonly components["schemas"]["WaitingShard"][];
+            /** @description Present and true if there are more than the hundred of `waiting` or of `unreached`. */
+            readonly truncated?: boolean;
             /**
              * @description Why nothing in the cluster can be changed now, as when its control plane does not answer. Shards
              *     serve as before. Absent if all is well.
@@ -2472,6 +2476,8 @@ export interface components {
                 /** @description Replicas that are on their way to other nodes. */
                 readonly moving: number;
                 readonly waiting: readonly components["schemas"]["WaitingShard"][];
+                /** @description Present and true if more than the hundred of `waiting` wait. */
+                readonly truncated?: boolean;
             };
         };
         readonly ShardPage: {

@@ -26,7 +26,13 @@ import { significanceOf } from './significant-terms.ts'
 
 export type AggregationResults = Readonly<Record<string, AggregationResult>>
 
-export type AggregationResult = MetricResult | { readonly buckets: readonly BucketResult[] }
+export type AggregationResult = MetricResult | BucketsResult
+
+interface BucketsResult {
+  readonly buckets: readonly BucketResult[]
+  /** Present if there are, or may be, more buckets than the request's size. */
+  readonly truncated?: true
+}
 
 /** One bucket of a result, in the words of the contract. */
 export interface BucketResult {
@@ -132,9 +138,9 @@ class ResultBuilder {
     switch (request.kind) {
       case 'terms':
       case 'geohash-grid':
-        return { buckets: yield* this.#frequent(request, buckets) }
+        return yield* this.#frequent(request, buckets)
       case 'significant-terms':
-        return { buckets: yield* this.#significant(request, buckets) }
+        return yield* this.#significant(request, buckets)
       case 'histogram':
         return { buckets: yield* this.#histogram(request, buckets) }
       case 'date-histogram':
@@ -151,17 +157,19 @@ class ResultBuilder {
   /** Leaves out buckets without documents. Otherwise every term of the index would have one. */
   *#frequent(
     request: RequestOf<'terms' | 'geohash-grid'>,
-    { buckets }: BucketsPartial,
-  ): Sliced<readonly BucketResult[]> {
+    { buckets, isCut }: BucketsPartial,
+  ): Sliced<BucketsResult> {
     const frequent = buckets.filter(({ docCount }) => docCount >= Math.max(1, request.minDocCount))
     const sorted = yield* sortSliced(frequent, byCount)
-    return yield* this.#each(request, sorted.slice(0, request.size), (bucket) => ({ bucket }))
+    const shown = sorted.slice(0, request.size)
+    const results = yield* this.#each(request, shown, (bucket) => ({ bucket }))
+    return bucketsResult(results, isCut || sorted.length > request.size)
   }
 
   *#significant(
     request: RequestOf<'significant-terms'>,
-    { buckets, foundCount, backgroundCount }: BucketsPartial,
-  ): Sliced<readonly BucketResult[]> {
+    { buckets, foundCount, backgroundCount, isCut }: BucketsPartial,
+  ): Sliced<BucketsResult> {
     const scored = buckets
       .filter(({ docCount }) => docCount >= Math.max(1, request.minDocCount))
       .map((bucket) => {
@@ -173,10 +181,12 @@ class ResultBuilder {
       scored.filter(({ score }) => score > 0),
       (a, b) => b.score - a.score || compareBucketKeys(a.bucket.key, b.bucket.key),
     )
-    return yield* this.#each(request, sorted.slice(0, request.size), ({ bucket, score }) => ({
+    const shown = sorted.slice(0, request.size)
+    const results = yield* this.#each(request, shown, ({ bucket, score }) => ({
       bucket,
       more: { score, bg_count: bucket.backgroundCount },
     }))
+    return bucketsResult(results, isCut || sorted.length > request.size)
   }
 
   *#histogram(
@@ -267,6 +277,10 @@ class ResultBuilder {
     }
     return results
   }
+}
+
+function bucketsResult(buckets: readonly BucketResult[], isCut: boolean): BucketsResult {
+  return isCut ? { buckets, truncated: true } : { buckets }
 }
 
 function numberKey({ key }: BucketPartial): number {

@@ -69,7 +69,8 @@ function* countedTerms(
  * more frequent there.
  */
 export function keptMax(context: AggregationContext, size: number, hasSub: boolean): number {
-  if (context.source.isWhole) return size
+  // One more tells that the result is cut.
+  if (context.source.isWhole) return size + 1
   return Math.max(size, hasSub ? SHARD_TERMS_WITH_SUB_MAX : SHARD_TERMS_MAX)
 }
 

@@ -140,7 +140,7 @@ describe('embed runner of two towers', () => {
       )
 
       const vector = Float32Array.of(0, 0, 1, 0)
-      expect(outcome).to.deep.equal({ kind: 'done', result: { vector, tokens: 0 } })
+      expect(outcome).to.deep.equal({ kind: 'done', result: { vector, tokens: 0, isCut: false } })
     })
     // Once at the load, with black.
     expect(image.feeds.map((feeds) => feeds['pixel_values']!.dims)).to.deep.equal([

@@ -54,6 +54,48 @@ describe('ControlledCluster', () => {
     expect(shards).to.include({ total: 3, leaderless: 0, under_replicated: 0 })
   })
 
+  it('says that more waits than it names, and only then', async () => {
+    const report = await control.report()
+    const [node] = report.nodes
+    const [tableId] = harness.registry.tables().map((table) => table.tableId)
+    const waiting = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        path: `${tableId ?? ''}/${i.toString(16).padStart(16, '0')}` as const,
+        reason: 'no room',
+      }))
+    const withWaiting = async (count: number) => {
+      const [shard] = await control.listShards({ tableId: undefined, trouble: undefined, after: undefined, limit: 1 }) // prettier-ignore
+      control.report = async () => ({
+        ...report,
+        troubled: waiting(count).map(({ path, reason }) => ({ ...shard!, path, waits: reason })),
+        nodes: [
+          {
+            ...node!,
+            emptying: {
+              isDone: false,
+              replicasLeft: count,
+              leadersLeft: 0,
+              moving: 0,
+              waiting: waiting(count),
+            },
+          },
+        ],
+      })
+      const summary = await cluster.summary()
+      const [shown] = (await cluster.nodes()).nodes
+      return [summary, shown?.emptying].map((one) => [one?.waiting.length, one?.truncated])
+    }
+
+    expect(await withWaiting(100)).to.deep.equal([
+      [100, undefined],
+      [100, undefined],
+    ])
+    expect(await withWaiting(101)).to.deep.equal([
+      [100, true],
+      [100, true],
+    ])
+  })
+
   it('says why it knows nothing, instead of failing', async () => {
     control.failure = new ServiceError('UNAVAILABLE', 'etcd does not answer')
 
