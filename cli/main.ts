@@ -25,6 +25,7 @@ const context: CliContext = {
   clock: systemClock,
   random: Math.random,
   stopSignal,
+  onHangup,
 }
 process.exitCode = await runCli(process.argv.slice(2), context)
 
@@ -77,6 +78,11 @@ function quietBrokenPipe(stream: Writable): void {
     if (error.code === 'EPIPE') process.exit(EXIT.ok)
     throw error
   })
+}
+
+function onHangup(listener: () => void): () => void {
+  process.on('SIGHUP', listener)
+  return () => void process.removeListener('SIGHUP', listener)
 }
 
 /** Aborts on SIGINT or SIGTERM, with the signal's name as its reason. A second one exits at once. */

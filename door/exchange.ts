@@ -34,7 +34,7 @@ export interface ExchangeOptions {
   readonly requestTimeoutMs: number | undefined
   readonly loop: LoopWatch | undefined
   /** Called for every answer. Undefined if no log needs them. */
-  readonly onAnswered: OnAnswered | undefined
+  readonly onAnswered: OnAnswered
 }
 
 /** An answer that has left, or that its client no longer waited for. */
@@ -177,7 +177,7 @@ export class Exchange {
     this.#metrics.record(status, elapsedMs)
     loop?.leave()
     const { response } = this
-    onAnswered?.({ response, operation: this.#metrics.operation, status, elapsedMs })
+    onAnswered({ response, operation: this.#metrics.operation, status, elapsedMs })
   }
 }
 

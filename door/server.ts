@@ -33,7 +33,7 @@ export interface DoorSettings {
   readonly corsOrigins: readonly string[]
   readonly publicUrls: readonly string[]
   /** Whether the log tells of every answer, at level debug. */
-  readonly logsRequests: boolean
+  readonly logsRequests: () => boolean
   /** See `ListenOptions`. */
   readonly connectionsMax?: number | undefined
 }
@@ -74,7 +74,7 @@ export async function startDoor<Context>(
   api.addLines(() => errorLines(api.metrics.prefix, translator))
   const errors = new ErrorReplies(api.errorShape)
   const check = checkOf(api)
-  const onAnswered = settings.logsRequests ? requestLog(log) : undefined
+  const onAnswered = requestLog(log, settings.logsRequests)
   const policy = api.policy ?? ALLOW_ALL
   const options = { ...api, clock, translator, errors, check, onAnswered, policy }
   const app = buildApp(options)
@@ -132,8 +132,9 @@ function errorLines(prefix: string, translator: ErrorTranslator): readonly strin
 }
 
 /** Without the URL, which may hold keys of documents and what somebody looks for. */
-function requestLog(log: Log): OnAnswered {
+function requestLog(log: Log, logsRequests: () => boolean): OnAnswered {
   return ({ response, operation, status, elapsedMs }) => {
+    if (!logsRequests()) return
     const { method } = response.req
     const ms = Math.round(elapsedMs * 1000) / 1000
     const requestId = requestIdOf(response)

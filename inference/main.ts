@@ -125,7 +125,7 @@ async function buildInference(
     metrics,
     clock,
     log,
-    logsRequests: logLevel === 'debug',
+    logsRequests: () => logLevel === 'debug',
     connectionsMax: new Descriptors().connectionsMax,
     random: Math.random,
     onInvariantBroken: (error) => endProcess(log, error),

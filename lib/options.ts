@@ -62,9 +62,11 @@ export interface OptionSources {
 /** Lists every problem, so that a person sees all mistakes at once. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
+  readonly problems: readonly string[]
 
   constructor(problems: readonly string[]) {
     super(`invalid configuration:\n- ${problems.join('\n- ')}`)
+    this.problems = problems
   }
 }
 

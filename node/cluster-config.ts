@@ -1,9 +1,7 @@
 // The options of `quarry node`, one node of a cluster: those of a whole store in one process, and what a
 // node needs to find etcd and the other nodes.
 
-import { readFile, stat } from 'node:fs/promises'
 import type { Env } from '../lib/env.ts'
-import { messageOf } from '../lib/errors.ts'
 import { serverUrls } from '../lib/http/origin-options.ts'
 import {
   ConfigurationError,
@@ -22,11 +20,9 @@ import { isPeerName } from './peer/channels/peer-names.ts'
 import { isClusterName } from './coordination/etcd/cluster-keys.ts'
 
 /** As node/peer asks for. */
-const SECRET_BYTES_MIN = 16
-/** Different bytes of a secret. Sixteen random digits have fewer once in 100,000 times. */
-const SECRET_SYMBOLS_MIN = 6
-/** A group may read it, as it does what Kubernetes mounts with `fsGroup`. */
-const OTHERS_MODE = 0o027
+export const SECRET_BYTES_MIN = 16
+/** The old secret, and the new one; two changes that follow each other have three. */
+const ACCEPTED_SECRETS_MAX = 4
 const DAY_MS = 86_400_000
 const NODE_NAME = /^[\w.-]{1,63}$/
 const ZONE = /^[\w.-]{1,63}$/
@@ -86,6 +82,12 @@ export const NODE_OPTIONS = {
     flag: '<file>',
     value: optionalText(),
     help: `a secret of at least ${SECRET_BYTES_MIN} bytes, the same for all nodes, by which they prove themselves`,
+  },
+  acceptedSecretFiles: {
+    variable: 'QUARRY_ACCEPTED_SECRET_FILES',
+    flag: '<files>',
+    value: secretFiles(),
+    help: 'further secrets, each in a file, by which other nodes may prove themselves while the secret is changed; a file that is empty or missing has none',
   },
   peerTlsCa: {
     variable: 'QUARRY_PEER_TLS_CA',
@@ -169,7 +171,8 @@ export function parseEtcdConfig(env: Env, flags: Flags = {}): ClusterNodeConfig 
   return config
 }
 
-type FileOption = 'peerTlsCa' | 'peerTlsCert' | 'peerTlsKey' | 'etcdCert' | 'etcdKey'
+/** The options whose files belong to others. */
+export type FileOption = 'peerTlsCa' | 'peerTlsCert' | 'peerTlsKey' | 'etcdCert' | 'etcdKey'
 
 function etcdContradictionsOf(config: ClusterNodeConfig): readonly string[] {
   const { etcd, etcdUser, etcdPasswordFile, etcdCa, etcdCert } = config
@@ -243,129 +246,6 @@ function joined(host: string, at: number): string {
   return host.includes(':') ? `[${host}]:${at}` : `${host}:${at}`
 }
 
-/** PEM files by their content. */
-export interface PemFiles {
-  readonly ca: Buffer
-  readonly cert: Buffer
-  readonly key: Buffer
-}
-
-/** What the files of the configuration hold; undefined where it names none. */
-export interface ClusterFiles {
-  /** Whether other users than those of its group can read the secret, or change it. */
-  readonly secretIsExposed: boolean
-  readonly secret: Buffer
-  readonly peerTls: PemFiles | undefined
-  readonly etcdUser: { readonly name: string; readonly password: string } | undefined
-  readonly etcdTls: Partial<PemFiles> | undefined
-}
-
-/** Reads all files that the configuration names. Throws a ConfigurationError that names every problem. */
-export async function readClusterFiles(config: ClusterNodeConfig): Promise<ClusterFiles> {
-  const files = new NamedFiles(config)
-  const secret = (await files.secret('clusterSecretFile')) ?? Buffer.alloc(0)
-  const [ca, cert, key] = [
-    await files.pem('peerTlsCa'),
-    await files.pem('peerTlsCert'),
-    await files.pem('peerTlsKey'),
-  ]
-  const etcd = await etcdFilesOf(files, config)
-  files.assertAll()
-  const { mode } = await stat(config.clusterSecretFile)
-  return {
-    secret,
-    secretIsExposed: (mode & OTHERS_MODE) !== 0,
-    peerTls: ca && cert && key && { ca, cert, key },
-    ...etcd,
-  }
-}
-
-type EtcdFiles = Pick<ClusterFiles, 'etcdUser' | 'etcdTls'>
-
-/** As `readClusterFiles`, only those for etcd. */
-export async function readEtcdFiles(config: ClusterNodeConfig): Promise<EtcdFiles> {
-  const files = new NamedFiles(config)
-  const etcd = await etcdFilesOf(files, config)
-  files.assertAll()
-  return etcd
-}
-
-async function etcdFilesOf(files: NamedFiles, { etcdUser }: ClusterNodeConfig): Promise<EtcdFiles> {
-  const password = await files.line('etcdPasswordFile')
-  const etcdTls = {
-    ...named('ca', await files.pem('etcdCa')),
-    ...named('cert', await files.pem('etcdCert')),
-    ...named('key', await files.pem('etcdKey')),
-  }
-  return {
-    etcdUser: password && { name: etcdUser, password: password.toString() },
-    etcdTls: Object.keys(etcdTls).length === 0 ? undefined : etcdTls,
-  }
-}
-
-function named(name: keyof PemFiles, content: Buffer | undefined): Partial<PemFiles> {
-  return content === undefined ? {} : { [name]: content }
-}
-
-type NamedFile = 'clusterSecretFile' | 'etcdPasswordFile' | 'etcdCa' | FileOption
-
-class NamedFiles {
-  readonly #config: ClusterNodeConfig
-  readonly #problems: string[] = []
-
-  constructor(config: ClusterNodeConfig) {
-    this.#config = config
-  }
-
-  /** The content without the line feed that editors put at its end. */
-  async line(option: NamedFile): Promise<Buffer | undefined> {
-    const content = await this.#read(option)
-    if (content === undefined) return undefined
-    const line = Buffer.from(content.toString('latin1').replace(/\r?\n$/, ''), 'latin1')
-    if (line.length === 0) this.refuse(option, 'it is empty')
-    return line
-  }
-
-  /** A secret that is long, and that nobody guesses. */
-  async secret(option: NamedFile): Promise<Buffer | undefined> {
-    const secret = await this.line(option)
-    if (secret === undefined || secret.length === 0) return undefined
-    if (secret.length < SECRET_BYTES_MIN) {
-      this.refuse(option, `it has fewer than ${SECRET_BYTES_MIN} bytes`)
-    } else if (new Set(secret).size < SECRET_SYMBOLS_MIN) {
-      this.refuse(option, 'it repeats a few characters; make one with: openssl rand -hex 32')
-    }
-    return secret
-  }
-
-  async pem(option: NamedFile): Promise<Buffer | undefined> {
-    const content = await this.#read(option)
-    if (content !== undefined && !content.includes('-----BEGIN ')) {
-      this.refuse(option, 'it is not in PEM: it has no "-----BEGIN" line')
-    }
-    return content
-  }
-
-  refuse(option: NamedFile, why: string): void {
-    this.#problems.push(`${flagName(option)} ${this.#config[option]}: ${why}`)
-  }
-
-  assertAll(): void {
-    if (this.#problems.length > 0) throw new ConfigurationError(this.#problems)
-  }
-
-  async #read(option: NamedFile): Promise<Buffer | undefined> {
-    const place = this.#config[option]
-    if (place === '') return undefined
-    try {
-      return await readFile(place)
-    } catch (error) {
-      this.refuse(option, `it cannot be read: ${messageOf(error)}`)
-      return undefined
-    }
-  }
-}
-
 function clusterName(): OptionType<string> {
   return {
     default: '',
@@ -393,6 +273,18 @@ function peerNames(): OptionType<readonly string[]> {
     parse: (given) => {
       const names = given.split(',').map((name) => name.trim())
       return names.every(isPeerName) ? names : undefined
+    },
+  }
+}
+
+function secretFiles(): OptionType<readonly string[]> {
+  return {
+    default: [],
+    expected: `at most ${ACCEPTED_SECRETS_MAX} paths of files, separated by commas`,
+    parse: (given) => {
+      const paths = given.split(',').map((path) => path.trim())
+      const isList = paths.every((path) => path !== '') && paths.length <= ACCEPTED_SECRETS_MAX
+      return isList ? paths : undefined
     },
   }
 }

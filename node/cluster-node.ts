@@ -8,9 +8,9 @@ import { systemClock, type Clock } from '../lib/clock.ts'
 import { isServiceError, messageOf } from '../lib/errors.ts'
 import { startHealthServer } from '../lib/http/health-server.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
-import type { Log } from '../lib/log.ts'
+import type { LogLevel } from '../lib/log.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { endProcess, loggedEnd, openServerLog } from '../lib/process/server-process.ts'
+import { endProcess, openServerLog, type ServerLog } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
 import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
@@ -27,13 +27,9 @@ import { depart } from './cluster/departure.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
 import { PeerReach, reachHandlers } from './cluster/peer-reach.ts'
 import { untilAnswered } from './cluster/until-answered.ts'
-import {
-  advertisedAddresses,
-  readClusterFiles,
-  type ClusterFiles,
-  type PemFiles,
-  type ClusterNodeConfig,
-} from './cluster-config.ts'
+import { advertisedAddresses, type ClusterNodeConfig } from './cluster-config.ts'
+import { readClusterFiles, type ClusterFiles } from './cluster-files.ts'
+import { LoadedFiles } from './loaded-files.ts'
 import { mediaOf, providersOf } from './config.ts'
 import { KeySeal } from './providers/access/key-seal.ts'
 import { ClusterAdmin } from './controller/shell/cluster-admin.ts'
@@ -57,11 +53,13 @@ import {
   openLocalCoordination,
   openStores,
   setAsideJournal,
+  runningNode,
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
+import { ReloadedSettings } from './reloaded-settings.ts'
 import { refuseDirectoryOfSwarm } from './directory-use.ts'
-import { TcpTransport, type TlsIdentity } from './peer/channels/tcp-transport.ts'
+import { TcpTransport } from './peer/channels/tcp-transport.ts'
 import { openPeerNode, PEER_VERSIONS } from './peer/connections/open-peer-node.ts'
 import { OperationTable } from './peer/operation-table.ts'
 import { PEER_LIMITS } from './peer/peer-limits.ts'
@@ -79,12 +77,19 @@ import { DiskGuard, type AdmitWrite } from './storage/disk-guard.ts'
 export function startClusterNode(
   config: ClusterNodeConfig,
   stop: AbortSignal,
+  levelOf = async (): Promise<LogLevel> => config.logLevel,
 ): Promise<RunningNode> {
-  return Lifecycle.build((life) => buildClusterNode(config, life, stop))
+  return Lifecycle.build((life) => buildClusterNode({ config, levelOf }, life, stop))
+}
+
+interface NodeParts {
+  readonly config: ClusterNodeConfig
+  /** Reads the level of the configuration again. */
+  readonly levelOf: () => Promise<LogLevel>
 }
 
 async function buildClusterNode(
-  config: ClusterNodeConfig,
+  { config, levelOf }: NodeParts,
   life: Lifecycle,
   stop: AbortSignal,
 ): Promise<RunningNode> {
@@ -97,7 +102,8 @@ async function buildClusterNode(
     const file = config.clusterSecretFile
     log.warn('other users of this machine can read the secret of the cluster: chmod 600', { file })
   }
-  const base: Base = { config, files, life, clock, log, signal: stop }
+  const loaded = new LoadedFiles(config, files)
+  const base: Base = { config, loaded, life, clock, log, signal: stop }
 
   const serving = new StartingNode()
   const health = await startHealthServer({
@@ -123,7 +129,9 @@ async function buildClusterNode(
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
   life.onClose(() => health.close()) // before the store, whose metrics it shows
-  const apiOptions = apiOptionsOf(config, log)
+  const loadFiles = (): Promise<ClusterFiles> => loaded.load()
+  const settings = new ReloadedSettings({ node: disk.nodeId, clock, log, levelOf, loadFiles })
+  const apiOptions = { ...apiOptionsOf(config, log), settings }
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
   await damage.settled() // what this node has lost is known before anybody counts on it
@@ -139,20 +147,18 @@ async function buildClusterNode(
   // A node that others cannot use is not ready: it would be counted on. Later a partition takes no node out.
   serving.serves(store, () => reach.hasBeenReached)
   log.info('server serves', { api: api.url, health: health.url, peer: plane.peers.port })
-  const close = loggedEnd(log, clock, () => life.close())
-  const urls = { apiUrl: api.url, healthUrl: health.url }
-  return { ...urls, close, [Symbol.asyncDispose]: () => close() }
+  return runningNode({ apiUrl: api.url, healthUrl: health.url }, { settings, log, clock, life })
 }
 
 interface Parts {
   readonly clock: Clock
-  readonly log: Log
+  readonly log: ServerLog
 }
 
 /** What every step of the start works with. */
 interface Base extends Parts {
   readonly config: ClusterNodeConfig
-  readonly files: ClusterFiles
+  readonly loaded: LoadedFiles
   readonly life: Lifecycle
   /** Ends a start that nobody waits for any more. */
   readonly signal: AbortSignal
@@ -215,8 +221,8 @@ async function believeControlPlane({ config, ...base }: Base, known: KnownHere):
 
 /** The ways to etcd and to the other nodes. */
 async function openControlPlane(base: Base, { nodeId, journal, memory, identity }: Disk) {
-  const { config, files, life, clock, log, signal } = base
-  const coordination = await untilAnswered(() => openEtcd(config, files, { clock, nodeId }), base)
+  const { config, loaded, life, clock, log, signal } = base
+  const coordination = await untilAnswered(() => openEtcd(config, loaded, { clock, nodeId }), base)
   life.onClose(() => coordination.close())
   const promisedOf = (id: string): number => journal.stateOf(id).promised
   await believeControlPlane(base, { coordination, memory, identity, promisedOf })
@@ -224,7 +230,7 @@ async function openControlPlane(base: Base, { nodeId, journal, memory, identity 
   life.onClose(() => map.close())
   life.onClose(rememberControlPlane({ map, memory, nodeId, clock, log }))
   const operations = new OperationTable()
-  const peers = await openPeers(config, files, { nodeId, handlers: operations, clock, log })
+  const peers = await openPeers(config, loaded, { nodeId, handlers: operations, clock, log })
   life.onClose(() => peers.close())
   const catalog = CONTROLLER_CATALOG
   const frozenBy = (): string | undefined =>
@@ -254,7 +260,7 @@ async function openControlPlane(base: Base, { nodeId, journal, memory, identity 
 }
 
 function openStoreOf(
-  { config, files, life, clock, log, signal }: Base,
+  { config, loaded, life, clock, log, signal }: Base,
   parts: Disk & ControlPlane,
   damage: DamageReport,
 ): Promise<OpenedStore> {
@@ -273,7 +279,7 @@ function openStoreOf(
   const admit: AdmitWrite = (bytes, frees) => guard.assertRoomFor(bytes, frees)
   const indexes = indexesOf(config, path)
   const models = {
-    providers: providersOf(config, new KeySeal(files.secret)),
+    providers: providersOf(config, new KeySeal(loaded.secrets)),
     media: mediaOf(config),
   }
   const made = { ...own, ...models, admit, randomBits: random64, indexes, random: Math.random }
@@ -319,31 +325,27 @@ async function join(
 
 function openEtcd(
   { etcd: endpoints, cluster }: ClusterNodeConfig,
-  { etcdTls, etcdUser }: ClusterFiles,
+  { etcd: credentials }: LoadedFiles,
   { clock, nodeId }: { readonly clock: Clock; readonly nodeId: string },
 ): Promise<Coordination> {
   const who = { endpoints, cluster, owner: nodeId, clock, random: Math.random }
   return openEtcdCoordination({
     ...who,
     leaseThread: true,
-    ...(etcdTls && { tls: etcdTls }),
-    ...(etcdUser && { user: etcdUser }),
+    credentials,
   })
 }
 
 function openPeers(
-  { peerHost, peerPort, peerNames, cluster }: ClusterNodeConfig,
-  { secret, peerTls }: ClusterFiles,
+  { peerHost, peerPort, cluster }: ClusterNodeConfig,
+  { secrets, peerTls: tls }: LoadedFiles,
   { nodeId, handlers, clock, log }: Parts & { nodeId: string; handlers: PeerHandlers },
 ): Promise<PeerNode> {
   return openPeerNode({
-    transport: new TcpTransport({
-      host: peerHost,
-      ...(peerTls && { tls: identityOf(peerTls, peerNames) }),
-    }),
+    transport: new TcpTransport({ host: peerHost, ...(tls && { tls }) }),
     cluster,
     nodeId,
-    secret,
+    secrets,
     handlers,
     limits: PEER_LIMITS,
     versions: PEER_VERSIONS,
@@ -354,8 +356,4 @@ function openPeers(
     log,
     onFault: (error) => log.error('a call of another node failed', { error: messageOf(error) }),
   })
-}
-
-function identityOf({ ca, cert, key }: PemFiles, names: readonly string[]): TlsIdentity {
-  return { ca: ca.toString(), certificate: cert.toString(), key: key.toString(), names }
 }

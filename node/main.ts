@@ -8,9 +8,10 @@ import { startHealthServer } from '../lib/http/health-server.ts'
 import type { RunningServer } from '../lib/http/listener.ts'
 import type { BytesReply } from '../lib/http/reply.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
+import type { LogLevel } from '../lib/log.ts'
 import { Descriptors } from '../lib/process/descriptors.ts'
 import { readProduct } from '../lib/process/product.ts'
-import { openServerLog, loggedEnd } from '../lib/process/server-process.ts'
+import { openServerLog } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
 import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
@@ -27,9 +28,11 @@ import {
   openLocalCoordination,
   openStores,
   shardFilesOf,
+  runningNode,
   watchLoop,
   type RunningNode,
 } from './node-parts.ts'
+import { ReloadedSettings } from './reloaded-settings.ts'
 import type { OwnInferenceUrl } from './providers/access/provider-access.ts'
 import { openDataDirectory } from './storage/data-directory.ts'
 import { DiskGuard } from './storage/disk-guard.ts'
@@ -40,13 +43,16 @@ export type { RunningNode } from './node-parts.ts'
 export function startNode(
   config: NodeConfig,
   ownInference?: OwnInferenceUrl,
+  levelOf = async (): Promise<LogLevel> => config.logLevel,
 ): Promise<RunningNode> {
-  return Lifecycle.build((life) => buildNode({ config, ownInference }, life))
+  return Lifecycle.build((life) => buildNode({ config, ownInference, levelOf }, life))
 }
 
 interface NodeParts {
   readonly config: NodeConfig
   readonly ownInference: OwnInferenceUrl | undefined
+  /** Reads the level of the configuration again. */
+  readonly levelOf: () => Promise<LogLevel>
 }
 
 interface HealthParts {
@@ -122,13 +128,13 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
 
   await swarm.finishStart()
   serving.serves(store)
-  const apiOptions = apiOptionsOf(config, log)
+  const settings = new ReloadedSettings({ node: nodeId, clock, log, levelOf: given.levelOf })
+  const apiOptions = { ...apiOptionsOf(config, log), settings }
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // This comes first, so that load balancers look elsewhere while open requests finish.
   life.onClose(() => serving.stops())
   log.info('server serves', { api: api.url, health: health.url })
-  const close = loggedEnd(log, clock, () => life.close())
-  return { apiUrl: api.url, healthUrl: health.url, close, [Symbol.asyncDispose]: () => close() }
+  return runningNode({ apiUrl: api.url, healthUrl: health.url }, { settings, log, clock, life })
 }

@@ -12,10 +12,12 @@ import type { MetricSource } from '../lib/metrics.ts'
 import { guardLoop } from '../lib/process/hang-guard.ts'
 import { Descriptors } from '../lib/process/descriptors.ts'
 import { processMetrics } from '../lib/process/process-metrics.ts'
-import { endProcess } from '../lib/process/server-process.ts'
+import { endProcess, loggedEnd, type ServerLog } from '../lib/process/server-process.ts'
 import type { ApiMetrics } from './api/metrics.ts'
 import { BOUND_AHEAD_MS, HybridClock } from './clock/hybrid-clock.ts'
 import type { NodeConfig } from './config.ts'
+import type { NodeSettings } from './coordinator/node-settings.ts'
+import { reloadSilently } from './reloaded-settings.ts'
 import type { ShardFiles } from './coordinator/tables/table-admin.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { EmbeddedCoordination } from './coordination/embedded-coordination.ts'
@@ -39,12 +41,30 @@ const FILES_PER_SHARD_MIN = 4
 export interface RunningNode extends AsyncDisposable {
   readonly apiUrl: string
   readonly healthUrl: string
+  /** Loads again what may change while it runs; a refusal is in the log alone. */
+  reload(): Promise<void>
   /** Ends open requests, then closes the store. `reason` goes to the log. */
   close(reason?: string): Promise<void>
 }
 
-export function apiOptionsOf(config: NodeConfig, log: Log) {
-  const { host, apiPort: port, insecure, requestMemoryBytes, logLevel } = config
+interface RunningParts {
+  readonly settings: NodeSettings
+  readonly log: ServerLog
+  readonly clock: Clock
+  readonly life: Lifecycle
+}
+
+export function runningNode(
+  urls: Pick<RunningNode, 'apiUrl' | 'healthUrl'>,
+  { settings, log, clock, life }: RunningParts,
+): RunningNode {
+  const close = loggedEnd(log, clock, () => life.close())
+  const reload = (): Promise<void> => reloadSilently(settings, log)
+  return { ...urls, reload, close, [Symbol.asyncDispose]: () => close() }
+}
+
+export function apiOptionsOf(config: NodeConfig, log: ServerLog) {
+  const { host, apiPort: port, insecure, requestMemoryBytes } = config
   const { corsOrigins, publicUrls } = config
   return {
     host,
@@ -54,7 +74,7 @@ export function apiOptionsOf(config: NodeConfig, log: Log) {
     publicUrls,
     requestMemoryBytes,
     log,
-    logsRequests: logLevel === 'debug',
+    logsRequests: () => log.level === 'debug',
     connectionsMax: new Descriptors().connectionsMax,
     random: Math.random,
     onInvariantBroken: (error: InvariantError) => endProcess(log, error),

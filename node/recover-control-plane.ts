@@ -1,9 +1,14 @@
 // `quarry cluster recover`: the control plane was restored from a backup, and the nodes wait.
 
 import { systemClock } from '../lib/clock.ts'
+import { Replaceable } from '../lib/replaceable.ts'
 import { recoverCluster, type Recovery } from './cluster/recovery/recover-cluster.ts'
-import { readEtcdFiles, type ClusterNodeConfig } from './cluster-config.ts'
-import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
+import type { ClusterNodeConfig } from './cluster-config.ts'
+import { readEtcdFiles } from './cluster-files.ts'
+import {
+  openEtcdCoordination,
+  type EtcdCredentials,
+} from './coordination/etcd/open-etcd-coordination.ts'
 import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
 
 /** Recovers the cluster of this configuration; see `recoverCluster`. */
@@ -18,8 +23,7 @@ export async function recoverControlPlane(
     owner: 'recovery',
     clock: systemClock,
     random: Math.random,
-    ...(etcdTls && { tls: etcdTls }),
-    ...(etcdUser && { user: etcdUser }),
+    credentials: new Replaceable<EtcdCredentials>({ tls: etcdTls, user: etcdUser }),
   })
   const { shardPrefix } = CONTROLLER_CATALOG
   return await recoverCluster({ coordination, shardPrefix, without })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../lib/clock.ts'
 import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
+import { Replaceable } from '../../lib/replaceable.ts'
 import { TcpTransport } from '../../node/peer/channels/tcp-transport.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../node/peer/connections/open-peer-node.ts'
 import { PEER_LIMITS } from '../../node/peer/peer-limits.ts'
@@ -16,7 +17,7 @@ export function openBenchNode(nodeId: string, handlers: PeerHandlers): Promise<P
     transport: new TcpTransport({ host: '127.0.0.1' }),
     cluster: 'bench',
     nodeId,
-    secret: Buffer.alloc(32, 7),
+    secrets: new Replaceable([Buffer.alloc(32, 7)]),
     handlers,
     limits: PEER_LIMITS,
     versions: PEER_VERSIONS,

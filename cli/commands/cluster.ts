@@ -13,6 +13,7 @@ import { writeLine } from '../process/terminal.ts'
 import { printable } from '../../lib/process/log-words.ts'
 import { parseLeftovers, parseNodes, parseSummary } from '../service/cluster-answers.ts'
 import { memberOf, parseAnswer, textOf } from '../service/service-answers.ts'
+import { addClusterReloadCommand } from './cluster-reload.ts'
 import { addClusterRecoverCommand } from './cluster-recover.ts'
 import { addClusterStartCommand } from './cluster-start.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
@@ -41,6 +42,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   addNodeWish(cluster, context, 'decommission')
   addForget(cluster, context)
   addCollect(cluster, context)
+  addClusterReloadCommand(cluster, context)
   addMove(cluster, context)
   addTransfer(cluster, context)
   addClusterRecoverCommand(cluster, context)

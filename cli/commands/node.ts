@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { Lifecycle } from '../../lib/lifecycle.ts'
+import type { LogLevel } from '../../lib/log.ts'
 import type { Flags } from '../../lib/options.ts'
 import { ownCommand } from '../../lib/own-command.ts'
 import { NODE_OPTIONS, parseClusterNodeConfig } from '../../node/cluster-config.ts'
@@ -21,6 +22,8 @@ The first node of a cluster creates it. All nodes name the same cluster, the sam
 etcd and the same secret. When the node serves, it prints its addresses on standard
 output: as one line of JSON, if that is not a terminal. The log goes to standard
 error, as JSON lines, if that is not a terminal. Ctrl-C hands its leaderships over and ends the node in order, a second Ctrl-C at once.
+SIGHUP loads secrets, certificates and the level of the log again, unless standard
+input is a terminal; so does ${ownCommand('cluster reload')}.
 ${settingsHelp(NODE_OPTIONS)}${examples([
   'a node of the cluster "books"',
   ownCommand(
@@ -49,6 +52,8 @@ async function runNode({ config, ...flags }: NodeFlags, context: CliContext): Pr
   const node = await start(flags, context, { configPath: config, stop })
   if (node === undefined) return
   life.onClose(() => node.close(reasonOf(stop)))
+  // A terminal that is closed ends the node; a service manager wants its files loaded again.
+  if (!context.terminal.stdinIsTty) life.onClose(context.onHangup(() => void node.reload()))
   const places = { api: node.apiUrl, health: node.healthUrl }
   const more = [['page', `${node.apiUrl}/api/v1/docs`]] as const
   await showReady({ name: 'The node', places, more }, context.terminal.out)
@@ -67,7 +72,9 @@ async function start(
     // LevelDB asks for modes of its own; only the umask keeps its files from other users.
     process.umask(OWNER_ONLY)
     const { startClusterNode } = await import('../../node/cluster-node.ts')
-    return await startClusterNode(config, stop)
+    const levelOf = async (): Promise<LogLevel> =>
+      parseClusterNodeConfig(env, flags, await readConfigFile(configPath)).logLevel
+    return await startClusterNode(config, stop, levelOf)
   } catch (error) {
     if (stop.aborted) return undefined
     throw explainStart(error, '--api-port, --health-port and --peer-port')

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { Lifecycle } from '../../lib/lifecycle.ts'
+import type { LogLevel } from '../../lib/log.ts'
 import type { Flags } from '../../lib/options.ts'
 import { ownCommand } from '../../lib/own-command.ts'
 import { parseNodeConfig, SWARM_OPTIONS } from '../../node/config.ts'
@@ -104,7 +105,9 @@ export async function startSwarm(
     // LevelDB asks for modes of its own; only the umask keeps its files from other users.
     process.umask(OWNER_ONLY)
     const { startNode } = await import('../../node/main.ts')
-    const node = await startNode(config, ownInference)
+    const levelOf = async (): Promise<LogLevel> =>
+      parseNodeConfig(env, flags, await readConfigFile(configPath)).logLevel
+    const node = await startNode(config, ownInference, levelOf)
     return { node, dataDir: path.resolve(config.dataDir) }
   } catch (error) {
     throw explainStart(error, '--api-port and --health-port')

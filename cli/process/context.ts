@@ -14,4 +14,6 @@ export interface CliContext {
   readonly random: Random
   /** A signal that aborts on the first SIGINT or SIGTERM, for commands that close in order. */
   stopSignal(): AbortSignal
+  /** Calls `listener` at each SIGHUP, which would end the process otherwise. Returns the removal. */
+  onHangup(listener: () => void): () => void
 }

@@ -13,12 +13,18 @@ const STANDARD_ERROR = 2
 /** Names the server in log lines, because both servers may run in one process. */
 export type ServerName = 'store' | 'inference'
 
+/** A log whose level may be changed: what is below it is not written. */
+export interface ServerLog extends Log {
+  level: LogLevel
+}
+
 /**
  * Writes lines of JSON to standard error: `level` by name, `time` in ISO 8601, the server, and
  * `msg`, which is the same for equal events. On a terminal, a line has its words instead. Writing
  * is synchronous, so that the last line before an exit arrives.
  */
-export function openServerLog(level: LogLevel, server: ServerName): Log {
+export function openServerLog(level: LogLevel, server: ServerName): ServerLog {
+  let current = level
   const output = pino.destination({ dest: STANDARD_ERROR, sync: true })
   const lines = pino(
     {
@@ -30,6 +36,13 @@ export function openServerLog(level: LogLevel, server: ServerName): Log {
     isatty(STANDARD_ERROR) ? { write: (line) => output.write(`${shownLine(line)}\n`) } : output,
   )
   return {
+    get level() {
+      return current
+    },
+    set level(changed) {
+      current = changed
+      lines.level = changed
+    },
     debug: (message, fields) => lines.debug(fields, message),
     info: (message, fields) => lines.info(fields, message),
     warn: (message, fields) => lines.warn(fields, message),

@@ -9,6 +9,7 @@ import type { DocsPage } from '../../door/docs-page.ts'
 import type { Handler as DoorHandler, OperationRequest } from '../../door/operation.ts'
 import type { Principal } from '../../door/principal.ts'
 import type { ClusterService } from '../coordinator/cluster/cluster-service.ts'
+import type { NodeSettings } from '../coordinator/node-settings.ts'
 import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
 import type { BodyLimits } from '../document/body-reader.ts'
 import type { SyncLevel } from '../document/writes.ts'
@@ -19,6 +20,7 @@ import type { SyncLevel } from '../document/writes.ts'
 export interface ApiContext {
   readonly service: StoreService
   readonly cluster: ClusterService
+  readonly settings: NodeSettings
   readonly contract: Contract
   readonly docs: DocsPage
   readonly clock: Clock

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { Replaceable } from '../../lib/replaceable.ts'
 import { KeySeal, newSealSecret } from '../providers/access/key-seal.ts'
 import { replaceFile } from '../storage/durable-file.ts'
 
@@ -12,8 +13,12 @@ export async function openKeySeal(directory: string): Promise<KeySeal> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   })
-  if (known !== undefined) return new KeySeal(Buffer.from(known, 'base64url'))
+  if (known !== undefined) return sealBy(known)
   const secret = newSealSecret()
   await replaceFile(file, secret)
-  return new KeySeal(Buffer.from(secret, 'base64url'))
+  return sealBy(secret)
+}
+
+function sealBy(secret: string): KeySeal {
+  return new KeySeal(new Replaceable([Buffer.from(secret, 'base64url')]))
 }

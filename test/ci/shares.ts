@@ -34,6 +34,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/cluster-faults.test.ts': 110,
   'test/integration/cluster-goes-back.test.ts': 95,
   'test/integration/cluster-nodes.test.ts': 150,
+  'test/integration/cluster-rotation.test.ts': 45,
   'test/integration/cluster-simulation-defects.test.ts': 50,
   'test/integration/cluster-simulation.test.ts': 80,
   'test/integration/cluster-steering.test.ts': 100,

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
+import { Replaceable } from '../../lib/replaceable.ts'
 import type { LaneState, PeerHandler } from '../../node/peer/peer.ts'
 import {
   OPERATION,
@@ -17,6 +18,10 @@ import { TEST_LIMITS, TEST_SECRET } from '../support/peer/peer-world.ts'
 import type { NodeSettings } from '../support/peer/peer-world.ts'
 
 const KIB = 1024
+
+function secretsOf(...secrets: Buffer[]): Replaceable<readonly Uint8Array[]> {
+  return new Replaceable<readonly Uint8Array[]>(secrets)
+}
 
 /** The second half of the contract: what ends early, what is lost, and who is refused. */
 export function describePeerFailures(peers: PeerFixture): void {
@@ -307,7 +312,11 @@ export function describePeerFailures(peers: PeerFixture): void {
     const other = Buffer.alloc(32, 8)
 
     it('without the secret are refused', async () => {
-      const message = await refusalOf(peers, { secret: other }, { secret: TEST_SECRET })
+      const message = await refusalOf(
+        peers,
+        { secrets: secretsOf(other) },
+        { secrets: secretsOf(TEST_SECRET) },
+      )
 
       expectNoNames(message)
     })

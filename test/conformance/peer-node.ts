@@ -21,6 +21,7 @@ import {
 import { TEST_LIMITS } from '../support/peer/peer-world.ts'
 import type { PeerWorld } from '../support/peer/peer-world.ts'
 import { describePeerFailures } from './peer-failures.ts'
+import { describePeerSecrets } from './peer-secrets.ts'
 
 const KIB = 1024
 
@@ -372,5 +373,6 @@ export function describePeerNode(name: string, openWorld: () => PeerWorld): void
     })
 
     describePeerFailures(peers)
+    describePeerSecrets(peers)
   })
 }

@@ -10,6 +10,7 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { silentLog } from '../../lib/log.ts'
 import { seededRandom } from '../../lib/random.ts'
+import { ReloadedSettings } from '../../node/reloaded-settings.ts'
 import { startApiServer } from '../../node/api/server/api-server.ts'
 import type { ApiServerOptions } from '../../node/api/server/api-server.ts'
 import type { ClusterService } from '../../node/coordinator/cluster/cluster-service.ts'
@@ -69,6 +70,12 @@ export async function startApi({
     port: 0,
     log,
     random: seededRandom(1),
+    settings: new ReloadedSettings({
+      node: 'contract',
+      clock: systemClock,
+      log: { ...log, level: 'info' },
+      levelOf: async () => 'info',
+    }),
     onInvariantBroken: (error) => broken.push(error),
     ...overrides,
     cluster: clusterOf(harness),

@@ -52,6 +52,7 @@ export async function runCommand(
     clock,
     random: seededRandom(1),
     stopSignal: () => new AbortController().signal,
+    onHangup: () => () => undefined,
   }
   const exitCode = await runCli(args, context)
   return { exitCode, stdout: out.text, stderr: err.text }

@@ -60,6 +60,7 @@ class Run {
       clock: systemClock,
       random: seededRandom(1),
       stopSignal: () => this.#stop.signal,
+      onHangup: () => () => undefined,
     }
     const program = new Command().exitOverride()
     addClusterStartCommand(

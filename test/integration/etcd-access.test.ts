@@ -3,9 +3,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
+import { Replaceable } from '../../lib/replaceable.ts'
 import type { Coordination } from '../../node/coordination/coordination.ts'
 import { openEtcdCoordination } from '../../node/coordination/etcd/open-etcd-coordination.ts'
-import type { EtcdOptions } from '../../node/coordination/etcd/open-etcd-coordination.ts'
+import type {
+  EtcdCredentials,
+  EtcdOptions,
+} from '../../node/coordination/etcd/open-etcd-coordination.ts'
 import { ProtoWriter } from '../../node/coordination/etcd/proto-writer.ts'
 import { always, forever, putting, take } from '../conformance/coordination.ts'
 import { errorOf } from '../support/error-of.ts'
@@ -16,8 +20,12 @@ import { CoordinationRecorder } from '../support/worlds/coordination-recorder.ts
 
 const TIMING = { attemptTimeoutMs: 3000, callTimeoutMs: 15_000, watchIdleMs: 500 }
 
-const openAt = (etcd: EtcdCluster, options: Partial<EtcdOptions> = {}): Promise<Coordination> =>
+const openAt = (
+  etcd: EtcdCluster,
+  { tls, user, ...options }: Partial<EtcdOptions> & EtcdCredentials = {},
+): Promise<Coordination> =>
   openEtcdCoordination({
+    credentials: new Replaceable<EtcdCredentials>({ tls, user }),
     endpoints: etcd.endpoints,
     cluster: 'ours',
     owner: 'node-1',
@@ -48,6 +56,23 @@ describe('EtcdCoordination and users of etcd', () => {
     expect(await take(store.watch('/', revision, forever()), 1)).to.deep.equal([`/a=1@${revision}`])
   })
 
+  it('uses a user that is replaced for later calls, and so does the thread of its leases', async () => {
+    const credentials = new Replaceable<EtcdCredentials>({ user })
+    const wrong = { user: { ...user, password: 'wrong' } }
+    await using store = await openAt(etcd, { credentials, leaseThread: true })
+    const lease = await store.grantLease(5)
+    credentials.replace(wrong)
+    const refused = await errorOf(() => store.commit(always(putting('/replaced', '1'))))
+
+    credentials.replace({ user })
+    const outcome = await store.commit(always(putting('/replaced', '2')))
+
+    expect(refused).to.include({ code: 'FORBIDDEN' })
+    expect(outcome).to.have.property('kind', 'committed')
+    expect(lease.lost.aborted).to.equal(false)
+    await lease.revoke()
+  })
+
   it('renews its token when etcd has forgotten it, for calls and for watches', async () => {
     await using store = await openAt(etcd, { user })
     const { revision } = await store.list('')
@@ -63,7 +88,7 @@ describe('EtcdCoordination and users of etcd', () => {
     expect(recorder.values).to.deep.equal(['before', 'after'])
   })
 
-  const refused: Readonly<Record<string, Partial<EtcdOptions>>> = {
+  const refused: Readonly<Record<string, Partial<EtcdOptions> & EtcdCredentials>> = {
     'a wrong password': { user: { ...user, password: 'wrong' } },
     'a user that etcd does not know': { user: { ...user, name: 'nobody' } },
     'nobody at all': {},
@@ -103,7 +128,7 @@ describe('EtcdCoordination and TLS', () => {
   })
 
   const timing = { ...TIMING, callTimeoutMs: 800 }
-  const refused: Readonly<Record<string, Partial<EtcdOptions>>> = {
+  const refused: Readonly<Record<string, Partial<EtcdOptions> & EtcdCredentials>> = {
     'no certificate of its own': { tls: pem },
     'an etcd whose authority it does not know': { tls: own },
   }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
+import { Replaceable } from '../../lib/replaceable.ts'
 import type { Coordination } from '../../node/coordination/coordination.ts'
 import { openEtcdCoordination } from '../../node/coordination/etcd/open-etcd-coordination.ts'
 import type { EtcdOptions } from '../../node/coordination/etcd/open-etcd-coordination.ts'
@@ -74,10 +75,14 @@ describe('EtcdCoordination', () => {
     'a name that is a path': { cluster: 'a/b' },
     'a name without letters': { cluster: '' },
     'an owner that is a path': { owner: 'a/b' },
-    'a certificate without its key': { tls: { cert: Buffer.from('') } },
+    'a certificate without its key': {
+      credentials: new Replaceable({ tls: { cert: Buffer.from('') } }),
+    },
     'a certificate that is not PEM': {
       endpoints: ['https://127.0.0.1:1'],
-      tls: { ca: Buffer.from('no'), cert: Buffer.from('no'), key: Buffer.from('no') },
+      credentials: new Replaceable({
+        tls: { ca: Buffer.from('no'), cert: Buffer.from('no'), key: Buffer.from('no') },
+      }),
     },
   }
   for (const [name, options] of Object.entries(refused)) {

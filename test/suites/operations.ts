@@ -332,6 +332,18 @@ export function describeOperations(
       expect((await operate('getHealth', '/healthz')).body).to.equal('ok')
     })
 
+    it('load what may change while a node runs', async () => {
+      const path = '/api/v1/node/reload'
+      const { body } = await operate('reloadNode', path, '{"log_level":"error"}')
+      const changed = JSON.parse(body)
+      const first = JSON.parse((await operate('reloadNode', path)).body)
+      const again = JSON.parse((await operate('reloadNode', path)).body)
+
+      expect(changed.log_level).to.equal('error')
+      expect(first.digest).to.not.equal(changed.digest)
+      expect(again.digest).to.equal(first.digest)
+    })
+
     describeSteering(operate)
 
     it('have all been tried above', () => {

@@ -15,10 +15,13 @@ const COMPOSERS: ReadonlySet<string> = new Set([
   'main.ts',
   'config.ts',
   'cluster-config.ts',
+  'cluster-files.ts',
   'cluster-node.ts',
   'directory-use.ts',
+  'loaded-files.ts',
   'node-parts.ts',
   'recover-control-plane.ts',
+  'reloaded-settings.ts',
 ])
 
 export interface Import {

@@ -19,6 +19,7 @@ import type {
   Index,
   IndexConfig,
   Leftovers,
+  LoadedSettings,
   MergeRequest,
   MergeResult,
   MoveRequest,
@@ -28,6 +29,7 @@ import type {
   QueryResult,
   Recovery,
   RecoveryRequest,
+  ReloadRequest,
   ScanEnvelope,
   ScanLine,
   ScanRequest,
@@ -369,6 +371,11 @@ export class StoreClient {
   /** Makes a control plane that was restored from a backup the newest again. Without a node that waits, nothing changes. */
   recoverCluster(request: RecoveryRequest = {}, options?: CallOptions): Promise<Recovery> {
     return this.#steer(`${API}/cluster/recover`, request, options)
+  }
+
+  /** The node that is asked loads its secrets, certificates and log level again. */
+  reloadNode(request: ReloadRequest = {}, options?: CallOptions): Promise<LoadedSettings> {
+    return this.#steer(`${API}/node/reload`, request, options)
   }
 
   /** One page of shards with their leaders, replicas and troubles. */

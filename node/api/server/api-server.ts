@@ -15,6 +15,7 @@ import type { Log } from '../../../lib/log.ts'
 import { machineMemoryBytes } from '../../../lib/machine-memory.ts'
 import { LoopWatch } from '../../../lib/loop-watch.ts'
 import type { ClusterService } from '../../coordinator/cluster/cluster-service.ts'
+import type { NodeSettings } from '../../coordinator/node-settings.ts'
 import type { StoreService } from '../../coordinator/store-service.ts'
 import { bodyBytesMaxOf } from '../body-limits.ts'
 import type { ApiContext } from '../operation.ts'
@@ -35,6 +36,7 @@ type DoorOptions = DoorSettings & DoorParts
 export interface ApiServerOptions extends StoreDoorOptions {
   readonly service: StoreService
   readonly cluster: ClusterService
+  readonly settings: NodeSettings
 }
 
 /** What the handlers of every door of the store are given. */
@@ -69,8 +71,8 @@ function threadCpuMs(): number {
 }
 
 export async function startApiServer(options: ApiServerOptions): Promise<RunningServer> {
-  const { service, cluster } = options
-  return startStoreDoor(options, OPERATIONS, { service, cluster })
+  const { service, cluster, settings } = options
+  return startStoreDoor(options, OPERATIONS, { service, cluster, settings })
 }
 
 /**
@@ -110,8 +112,8 @@ export async function startStoreDoor<Own extends object>(
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     addLines: metrics.addLines.bind(metrics),
   }
-  const settings = { insecure: false, corsOrigins: [], publicUrls: [], logsRequests: false }
-  return startDoor(api, { ...settings, ...options }, { ...options, clock })
+  const defaults = { insecure: false, corsOrigins: [], publicUrls: [], logsRequests: () => false }
+  return startDoor(api, { ...defaults, ...options }, { ...options, clock })
 }
 
 /**

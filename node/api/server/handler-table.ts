@@ -27,6 +27,7 @@ import { moveReplica } from '../handlers/move-replica.ts'
 import { queryGlobal } from '../handlers/query-global.ts'
 import { queryTable } from '../handlers/query-table.ts'
 import { recoverCluster } from '../handlers/recover-cluster.ts'
+import { reloadNode } from '../handlers/reload-node.ts'
 import { scanTable } from '../handlers/scan-table.ts'
 import { searchTable } from '../handlers/search-table.ts'
 import { transferLeader } from '../handlers/transfer-leader.ts'
@@ -63,6 +64,7 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   queryGlobal: fromLines(queryGlobal),
   queryTable: hot(fromLines(queryTable)),
   recoverCluster: fromJson(recoverCluster),
+  reloadNode: fromJson(reloadNode),
   scanTable: fromJson(scanTable),
   searchTable: fromJson(searchTable),
   transferLeader: fromJson(transferLeader),

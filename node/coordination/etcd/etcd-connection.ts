@@ -24,7 +24,21 @@ export interface EtcdConnection {
 }
 
 /** The members of etcd. Throws INVALID_ARGUMENT for wrong endpoints and files. */
-export function connectionMembers({ endpoints, tls = {} }: EtcdConnection): readonly EtcdMember[] {
+export function connectionMembers(connection: EtcdConnection): readonly EtcdMember[] {
+  return placesOf(connection).map(({ address, credentials: own }) => new EtcdMember(address, own))
+}
+
+/** By what each member is reached, in the order of `connectionMembers`. Throws INVALID_ARGUMENT as that does. */
+export function connectionCredentials(connection: EtcdConnection): readonly ChannelCredentials[] {
+  return placesOf(connection).map((place) => place.credentials)
+}
+
+interface MemberPlace {
+  readonly address: string
+  readonly credentials: ChannelCredentials
+}
+
+function placesOf({ endpoints, tls = {} }: EtcdConnection): readonly MemberPlace[] {
   if (endpoints.length === 0) throw invalid('etcd has at least one endpoint')
   const { cert, key } = tls
   if ((cert === undefined) !== (key === undefined)) {
@@ -32,7 +46,8 @@ export function connectionMembers({ endpoints, tls = {} }: EtcdConnection): read
   }
   return endpoints.map((endpoint) => {
     const { hostname, port, protocol } = parseEndpoint(endpoint)
-    return new EtcdMember(`${hostname}:${port === '' ? PORT : port}`, credentialsOf(protocol, tls))
+    const address = `${hostname}:${port === '' ? PORT : port}`
+    return { address, credentials: credentialsOf(protocol, tls) }
   })
 }
 

@@ -37,7 +37,7 @@ export interface CallHeaders {
 /** Calls of one endpoint. A failed call rejects with an EtcdFailure. */
 export class EtcdMember {
   readonly #address: string
-  readonly #credentials: ChannelCredentials
+  #credentials: ChannelCredentials
   #client: Client | undefined
 
   /** `address` is a host with its port. */
@@ -76,6 +76,12 @@ export class EtcdMember {
   reset(): void {
     this.#client?.close()
     this.#client = undefined
+  }
+
+  /** Later calls go by these credentials; those that run, and streams, end as they would have. */
+  renew(credentials: ChannelCredentials): void {
+    this.#credentials = credentials
+    this.reset()
   }
 
   failureOf(error: unknown): EtcdFailure {

@@ -6,6 +6,7 @@
 //        which says that nothing happened.
 //   EM3  An answer is never older than one that came before its request was sent.
 
+import type { ChannelCredentials } from '@grpc/grpc-js'
 import { backoffDelayMs } from '../../../lib/backoff.ts'
 import type { BackoffPolicy } from '../../../lib/backoff.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -61,14 +62,26 @@ export interface Attempt {
 /** All calls reject with an EtcdFailure, or UNAVAILABLE after the close. */
 export class EtcdMembers {
   readonly #options: EtcdMembersOptions
+  #user: EtcdUser | undefined
   #current: number
   #token: Promise<string> | undefined
   #revision = 0
 
   constructor(options: EtcdMembersOptions) {
     this.#options = options
+    this.#user = options.user
     this.#current = Math.floor(options.random() * options.members.length)
     options.closing.addEventListener('abort', () => this.#closeAll(), { once: true })
+  }
+
+  /** What proves this node to etcd from now on; credentials by member. */
+  renew(credentials: readonly ChannelCredentials[], user: EtcdUser | undefined): void {
+    for (const [i, member] of this.#options.members.entries()) {
+      const own = credentials[i]
+      if (own !== undefined) member.renew(own)
+    }
+    this.#user = user
+    this.forgetToken()
   }
 
   get timing(): EtcdTiming {
@@ -180,7 +193,7 @@ export class EtcdMembers {
   }
 
   async #tokenOf(member: EtcdMember, signal: AbortSignal): Promise<string | undefined> {
-    const { user } = this.#options
+    const user = this.#user
     if (user === undefined) return undefined
     this.#token ??= this.#authenticate(member, user, signal)
     return await this.#token

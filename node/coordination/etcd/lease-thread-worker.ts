@@ -7,7 +7,7 @@ import { messageOf } from '../../../lib/errors.ts'
 import { KeptLease, type LeaseHome } from '../kept-lease.ts'
 import type { LeaseId } from '../lease.ts'
 import { sharedRecord } from '../renewal-record.ts'
-import { connectionMembers } from './etcd-connection.ts'
+import { connectionCredentials, connectionMembers } from './etcd-connection.ts'
 import { renewLease } from './etcd-leases.ts'
 import { EtcdMembers } from './etcd-members.ts'
 import type { LeaseLoss, LeaseOrder, LeaseThreadSetup } from './lease-thread.ts'
@@ -59,6 +59,8 @@ function keepLeases({ connection, beats }: LeaseThreadSetup): void {
 
   port.on('message', (order: LeaseOrder) => {
     if (order.kind === 'keep') keep(order)
-    else leases.get(order.id)?.lose('its owner gave it up')
+    else if (order.kind === 'renew') {
+      members.renew(connectionCredentials(order.connection), order.connection.user)
+    } else leases.get(order.id)?.lose('its owner gave it up')
   })
 }

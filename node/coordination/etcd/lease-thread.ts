@@ -33,6 +33,7 @@ export type LeaseOrder =
       readonly cells: BigInt64Array
     }
   | { readonly kind: 'release'; readonly id: LeaseId }
+  | { readonly kind: 'renew'; readonly connection: EtcdConnection }
 
 /** What the thread says of a lease that it has lost. */
 export interface LeaseLoss {
@@ -45,7 +46,7 @@ export type GrantedLease = Omit<KeptLeaseOptions, 'renewedElsewhere' | 'record'>
 
 /** The thread that renews the leases of one store. It starts at once, because that takes a second on a busy machine. */
 export class LeaseThread {
-  readonly #connection: EtcdConnection
+  #connection: EtcdConnection
   readonly #clock: Clock
   readonly #beats = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT))
   readonly #leases = new Map<LeaseId, KeptLease>()
@@ -70,6 +71,12 @@ export class LeaseThread {
     this.#tell({ kind: 'keep', id, ttlSeconds, grantedMs, grantedUptimeMs, cells })
     lease.lost.addEventListener('abort', () => this.#release(id), { once: true })
     return lease
+  }
+
+  /** Later renewals go by this connection. */
+  renew(connection: EtcdConnection): void {
+    this.#connection = connection
+    this.#worker?.postMessage({ kind: 'renew', connection } satisfies LeaseOrder)
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../lib/clock.ts'
+import type { Current } from '../../../lib/replaceable.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Coordination } from '../coordination.ts'
 import { ClusterKeys } from './cluster-keys.ts'
 import { CommitLane } from './commit-lane.ts'
-import { connectionMembers, type EtcdTls } from './etcd-connection.ts'
+import { connectionCredentials, connectionMembers, type EtcdTls } from './etcd-connection.ts'
 import { EtcdCoordination } from './etcd-coordination.ts'
 import { EtcdLeases } from './etcd-leases.ts'
 import { EtcdMembers } from './etcd-members.ts'
@@ -12,6 +13,12 @@ import type { EtcdTiming, EtcdUser } from './etcd-members.ts'
 import { LeaseThread } from './lease-thread.ts'
 
 const TIMING: EtcdTiming = { attemptTimeoutMs: 2000, callTimeoutMs: 8000, watchIdleMs: 5000 }
+
+/** Files and a user, where etcd asks for them. */
+export interface EtcdCredentials {
+  readonly tls?: EtcdTls | undefined
+  readonly user?: EtcdUser | undefined
+}
 
 /** Where etcd is, and who asks. */
 export interface EtcdOptions {
@@ -24,8 +31,8 @@ export interface EtcdOptions {
    * that is opened under the same id ends the commits of the one before it.
    */
   readonly owner: string
-  readonly tls?: EtcdTls
-  readonly user?: EtcdUser
+  /** By what this node proves itself. What is replaced is for later calls. Default: by nothing. */
+  readonly credentials?: Current<EtcdCredentials>
   readonly timing?: Partial<EtcdTiming>
   /** Leases are renewed by a thread of its own (rule L3). It keeps the time of `systemClock`. */
   readonly leaseThread?: boolean
@@ -39,11 +46,12 @@ export interface EtcdOptions {
  * answers in time.
  */
 export async function openEtcdCoordination(options: EtcdOptions): Promise<Coordination> {
-  const { cluster, owner, user, endpoints, tls, clock, random } = options
+  const { cluster, owner, endpoints, credentials, clock, random } = options
   const keys = new ClusterKeys(cluster)
   const mark = keys.mark(owner)
   const closing = new AbortController()
   const timing = { ...TIMING, ...options.timing }
+  const { tls, user } = credentials?.value ?? {}
   const connection = { endpoints, tls, user, timing }
   const members = new EtcdMembers({
     members: connectionMembers(connection),
@@ -55,6 +63,12 @@ export async function openEtcdCoordination(options: EtcdOptions): Promise<Coordi
   })
   const lane = new CommitLane({ members, mark, session: randomUUID() })
   const thread = options.leaseThread === true ? new LeaseThread(connection, clock) : undefined
+  const forget = credentials?.onReplaced((renewed) => {
+    const by = { endpoints, timing, tls: renewed.tls, user: renewed.user }
+    members.renew(connectionCredentials(by), by.user)
+    thread?.renew(by)
+  })
+  closing.signal.addEventListener('abort', () => forget?.(), { once: true })
   const leases = new EtcdLeases({ members, clock, thread, closing: closing.signal })
   const opened = new EtcdCoordination({ members, keys, lane, leases, clock, closing })
   try {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import tls from 'node:tls'
 import { assert, must } from '../../../lib/assert.ts'
+import type { Current } from '../../../lib/replaceable.ts'
 import { hasPeerName } from './peer-names.ts'
 import { Strangers } from './strangers.ts'
 import type { Stranger } from './strangers.ts'
@@ -26,24 +27,23 @@ export interface TlsIdentity {
   readonly names: readonly string[]
 }
 
-/** Where to listen. With `tls`, both ends of a connection show a certificate of the same authority with a name of a node. */
+/**
+ * Where to listen. With `tls`, both ends of a connection show a certificate of the same authority with a name of a node.
+ * One that is replaced is for new connections; the others stay.
+ */
 export interface TcpOptions {
   readonly host: string
-  readonly tls?: TlsIdentity
+  readonly tls?: Current<TlsIdentity>
 }
 
 /** Channels over TCP, or over mutual TLS 1.3. */
 export class TcpTransport implements PeerTransport {
   readonly #host: string
-  readonly #tls: tls.SecureContextOptions | undefined
-  readonly #names: readonly string[]
+  readonly #identity: Current<TlsIdentity> | undefined
 
   constructor({ host, tls: identity }: TcpOptions) {
     this.#host = host
-    this.#names = identity?.names ?? []
-    if (identity === undefined) return
-    const { ca, certificate: cert, key } = identity
-    this.#tls = { ca, cert, key, minVersion: 'TLSv1.3' }
+    this.#identity = identity
   }
 
   async listen(port: number, accept: (channel: ByteChannel) => void): Promise<ChannelListener> {
@@ -65,7 +65,7 @@ export class TcpTransport implements PeerTransport {
     signal: AbortSignal,
   ): Promise<ByteChannel> {
     signal.throwIfAborted()
-    const secured = this.#tls
+    const secured = this.#identity && contextOf(this.#identity.value)
     const socket =
       secured === undefined
         ? net.connect({ host, port, noDelay: true })
@@ -92,8 +92,9 @@ export class TcpTransport implements PeerTransport {
   }
 
   #buildServer(onSocket: (socket: net.Socket) => void): net.Server {
-    if (this.#tls === undefined) return net.createServer({ noDelay: true }, onSocket)
-    const options = { ...this.#tls, requestCert: true, rejectUnauthorized: true }
+    const identity = this.#identity
+    if (identity === undefined) return net.createServer({ noDelay: true }, onSocket)
+    const options = { ...contextOf(identity.value), requestCert: true, rejectUnauthorized: true }
     const server = tls.createServer(
       { ...options, handshakeTimeout: TLS_HANDSHAKE_MS },
       (socket) => {
@@ -103,14 +104,20 @@ export class TcpTransport implements PeerTransport {
     )
     server.on('tlsClientError', (_error, socket) => socket.destroy())
     boundUnsecured(server)
+    const forget = identity.onReplaced((renewed) => server.setSecureContext(contextOf(renewed)))
+    server.once('close', forget)
     return server
   }
 
   /** Why a certificate of the authority is none of a node. */
   #objectionTo(certificate: tls.PeerCertificate): Error | undefined {
-    if (hasPeerName(certificate, this.#names)) return undefined
+    if (hasPeerName(certificate, this.#identity?.value.names ?? [])) return undefined
     return new Error('the certificate of the other end has no name of a node (--peer-names)')
   }
+}
+
+function contextOf({ ca, certificate: cert, key }: TlsIdentity): tls.SecureContextOptions {
+  return { ca, cert, key, minVersion: 'TLSv1.3' }
 }
 
 /** Sockets whose TLS handshake has not ended are strangers too. */

@@ -1,6 +1,7 @@
 // A node's end of the transport: it accepts connections, and hands out links to other nodes.
 
 import { assert } from '../../../lib/assert.ts'
+import type { Current } from '../../../lib/replaceable.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
@@ -32,8 +33,11 @@ export interface PeerNodeOptions {
   readonly transport: PeerTransport
   readonly cluster: string
   readonly nodeId: NodeId
-  /** The secret of the cluster, at least 16 bytes. */
-  readonly secret: Uint8Array
+  /**
+   * The secrets of the cluster, each of at least 16 bytes. The first is shown to other nodes, which may show any of
+   * them. A connection by a secret that is no longer among them takes no more calls, and ends within `graceMs`.
+   */
+  readonly secrets: Current<readonly Uint8Array[]>
   readonly handlers: PeerHandlers
   readonly limits: PeerLimits
   readonly versions: VersionRange
@@ -68,14 +72,19 @@ class TransportNode implements PeerNode {
   readonly #refusals: RefusalLog
   /** By node and lane. */
   readonly #served = new Map<string, ServingSide>()
+  /** Those that take no more calls, beside which the same node has connected again. */
+  readonly #retired = new Set<ServingSide>()
   #listener: ChannelListener | undefined
   #closing: Promise<void> | undefined
   #onServedGone: (() => void) | undefined
 
   constructor(options: PeerNodeOptions) {
-    const { transport, secret, limits, clock, log, cluster, nodeId } = options
+    const { transport, secrets, limits, clock, log, cluster, nodeId } = options
     checkLimits(limits)
-    assert(secret.length >= SECRET_BYTES_MIN, 'a cluster secret of at least 16 bytes')
+    for (const { length } of secrets.value) {
+      assert(length >= SECRET_BYTES_MIN, 'a cluster secret of at least 16 bytes')
+    }
+    secrets.onReplaced((known) => this.#retire(known))
     for (const name of [cluster, nodeId]) {
       assert(Buffer.byteLength(name) <= NAME_BYTES_MAX, 'a name of at most 255 bytes')
     }
@@ -88,7 +97,7 @@ class TransportNode implements PeerNode {
       cluster,
       nodeId,
       versions: options.versions,
-      secret,
+      secrets: () => secrets.value,
       termsOf: (lane) => termsOf(limits, lane),
       randomBytes: (length) => options.randomBytes(length),
     }
@@ -146,17 +155,33 @@ class TransportNode implements PeerNode {
     this.#strangers.evictAll()
     const gone = Promise.withResolvers<void>()
     this.#onServedGone = () => {
-      if (this.#served.size === 0) gone.resolve()
+      if (this.#served.size + this.#retired.size === 0) gone.resolve()
     }
     for (const side of this.#served.values()) side.leave()
     const late = this.#deadlines.after(this.#options.limits.graceMs, () => {
-      for (const { connection } of this.#served.values()) connection.close('the node is closing')
+      for (const { connection } of [...this.#served.values(), ...this.#retired]) {
+        connection.close('the node is closing')
+      }
     })
     this.#onServedGone()
     await gone.promise
     late.cancel()
     for (const link of this.#links.values()) await link.close()
     this.#deadlines.clear()
+  }
+
+  /** A secret may have been taken away because a stranger knows it, whose connections end too. */
+  #retire(known: readonly Uint8Array[]): void {
+    for (const [name, side] of this.#served) {
+      const { secret } = side.connection.session
+      if (known.some((one) => Buffer.compare(one, secret) === 0)) continue
+      this.#served.delete(name)
+      this.#retired.add(side)
+      side.leave()
+      this.#deadlines.after(this.#options.limits.graceMs, () =>
+        side.connection.close('the secret that it was opened by is no longer accepted'),
+      )
+    }
   }
 
   #accept(channel: ByteChannel): void {
@@ -201,6 +226,7 @@ class TransportNode implements PeerNode {
     const { clock } = this.#options
     const side: ServingSide = new ServingSide({ channel, session, clock }, this.#service, () => {
       if (this.#served.get(name) === side) this.#served.delete(name)
+      this.#retired.delete(side)
       this.#onServedGone?.()
     })
     this.#served.set(name, side)

@@ -2,7 +2,7 @@
 //
 //   dialer    hello ───────────►        names, versions, limits, nonce
 //             ◄──────── challenge       version, limits, nonce
-//             proof ───────────►        the dialer knows the secret
+//             proof ───────────►        the dialer knows the secret, or another one that the acceptor takes
 //             ◄────────── welcome       so does the acceptor
 //
 // Invariants:
@@ -11,6 +11,7 @@
 //   PH3  A refusal changes nothing but the connection, which ends. It tells a stranger no name; the reason is for our log.
 
 import { timingSafeEqual } from 'node:crypto'
+import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { decodeHandshake, encodeHandshake, NONCE_BYTES } from './handshake-codec.ts'
 import type { Challenge, HandshakeMessage, Hello, VersionRange } from './handshake-codec.ts'
@@ -26,7 +27,8 @@ export interface Identity {
   readonly cluster: string
   readonly nodeId: NodeId
   readonly versions: VersionRange
-  readonly secret: Uint8Array
+  /** The first is shown to other nodes. They may show any of them. */
+  secrets(): readonly Uint8Array[]
   termsOf(lane: Lane): LaneTerms
   randomBytes(length: number): Buffer
 }
@@ -42,6 +44,8 @@ export interface Session {
   readonly theirs: LaneTerms
   readonly sealer: RecordSealer
   readonly opener: RecordOpener
+  /** By which both have proved themselves. */
+  readonly secret: Uint8Array
 }
 
 /** The end of a handshake that went wrong. FORBIDDEN: a stranger or the wrong node. */
@@ -81,7 +85,8 @@ export async function dialHandshake(
     throw refused(`node ${to} chose protocol version ${challenge.version}`)
   }
 
-  const keys = keysOf(stage, me, [sentHello, gotChallenge])
+  const secret = must(me.secrets()[0], 'a secret of the cluster')
+  const keys = keysOf(stage, secret, [sentHello, gotChallenge])
   stage.send(encodeHandshake({ kind: 'proof', proof: keys.dialerProof }))
   const welcome = expectKind(decodeMessage(await stage.next()), 'welcome')
   if (!timingSafeEqual(welcome.proof, keys.acceptorProof)) {
@@ -96,6 +101,7 @@ export async function dialHandshake(
     theirs: challenge.terms,
     sealer: new RecordSealer(checks.toAcceptor),
     opener: new RecordOpener(checks.toDialer),
+    secret,
   }
 }
 
@@ -127,12 +133,15 @@ export async function acceptHandshake(
   const sentChallenge = encodeHandshake(challenge)
   stage.send(sentChallenge)
 
-  const keys = keysOf(stage, me, [gotHello, sentChallenge])
   const { proof } = expectKind(decodeMessage(await stage.next()), 'proof')
-  if (!timingSafeEqual(proof, keys.dialerProof)) {
+  const proved = provedBy(proof, me.secrets(), (secret) =>
+    keysOf(stage, secret, [gotHello, sentChallenge]),
+  )
+  if (proved === undefined) {
     const names = `node ${hello.from} does not prove to node ${me.nodeId}`
     throw refuse(stage, `${names} that it belongs to cluster "${me.cluster}"`)
   }
+  const { keys, secret } = proved
   stage.send(encodeHandshake({ kind: 'welcome', proof: keys.acceptorProof }))
   const checks = checksOf(stage, keys)
   return {
@@ -143,7 +152,21 @@ export async function acceptHandshake(
     theirs: hello.terms,
     sealer: new RecordSealer(checks.toDialer),
     opener: new RecordOpener(checks.toAcceptor),
+    secret,
   }
+}
+
+/** The secret that the dialer knows, and what follows from it. Undefined: it knows none of ours. */
+function provedBy(
+  proof: Buffer,
+  secrets: readonly Uint8Array[],
+  derive: (secret: Uint8Array) => SessionKeys,
+): { readonly keys: SessionKeys; readonly secret: Uint8Array } | undefined {
+  for (const secret of secrets) {
+    const keys = derive(secret)
+    if (timingSafeEqual(proof, keys.dialerProof)) return { keys, secret }
+  }
+  return undefined
 }
 
 /** Why we do not talk with the sender of this hello. Undefined: we do, if it proves itself. */
@@ -196,7 +219,7 @@ function isKind<Kind extends HandshakeMessage['kind']>(
 
 function keysOf(
   { exporter }: HandshakeStage,
-  { secret }: Identity,
+  secret: Uint8Array,
   transcript: readonly Buffer[],
 ): SessionKeys {
   return deriveKeys({ secret, exporter, transcript })

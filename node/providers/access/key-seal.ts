@@ -2,7 +2,9 @@
 // it keeps them sealed: AES-256-GCM under a key that only the nodes have. Each use opens them.
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import type { Current } from '../../../lib/replaceable.ts'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -12,21 +14,20 @@ const TAG_BYTES = 16
 const TEXT_BYTES_MAX = 2_048
 
 /**
- * Seals texts under one key.
+ * Seals texts under the first of its secrets, and opens what any of them has sealed.
  *
- * - Equal texts have equal seals, so that a configuration which is sent again is the same one. The nonce is a keyed hash of
- *   the text, so two texts share none.
- * - `open` answers undefined for what another key sealed, and for what somebody changed.
+ * - Equal texts have equal seals under one secret, so that a configuration which is sent again is the same one. The nonce is
+ *   a keyed hash of the text, so two texts share none.
+ * - `open` answers undefined for what another secret sealed, and for what somebody changed.
  */
 export class KeySeal {
-  readonly #key: Buffer
-  readonly #nonceKey: Buffer
+  #keys: readonly SealKeys[]
 
-  constructor(secret: Uint8Array) {
-    const derived = (use: string): Buffer =>
-      Buffer.from(hkdfSync('sha256', secret, '', `quarry provider keys: ${use}`, KEY_BYTES))
-    this.#key = derived('seal')
-    this.#nonceKey = derived('nonce')
+  constructor(secrets: Current<readonly Uint8Array[]>) {
+    this.#keys = secrets.value.map(keysOf)
+    secrets.onReplaced((replaced) => {
+      this.#keys = replaced.map(keysOf)
+    })
   }
 
   seal(text: string): string {
@@ -36,9 +37,10 @@ export class KeySeal {
         `api_key: a key has at most ${TEXT_BYTES_MAX} bytes`,
       )
     }
-    const hash = createHmac('sha256', this.#nonceKey).update(text).digest()
+    const { key, nonceKey } = must(this.#keys[0], 'a secret to seal with')
+    const hash = createHmac('sha256', nonceKey).update(text).digest()
     const nonce = hash.subarray(0, NONCE_BYTES)
-    const cipher = createCipheriv(CIPHER, this.#key, nonce)
+    const cipher = createCipheriv(CIPHER, key, nonce)
     const sealed = [cipher.update(text), cipher.final()]
     return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]).toString('base64url')
   }
@@ -46,14 +48,33 @@ export class KeySeal {
   open(sealed: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64url')
     if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv(CIPHER, this.#key, bytes.subarray(0, NONCE_BYTES))
-    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-    try {
-      const content = bytes.subarray(NONCE_BYTES + TAG_BYTES)
-      return Buffer.concat([decipher.update(content), decipher.final()]).toString()
-    } catch {
-      return undefined // the tag does not fit
+    for (const { key } of this.#keys) {
+      const opened = openedBy(key, bytes)
+      if (opened !== undefined) return opened
     }
+    return undefined
+  }
+}
+
+interface SealKeys {
+  readonly key: Buffer
+  readonly nonceKey: Buffer
+}
+
+function keysOf(secret: Uint8Array): SealKeys {
+  const derived = (use: string): Buffer =>
+    Buffer.from(hkdfSync('sha256', secret, '', `quarry provider keys: ${use}`, KEY_BYTES))
+  return { key: derived('seal'), nonceKey: derived('nonce') }
+}
+
+function openedBy(key: Buffer, bytes: Buffer): string | undefined {
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES))
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  try {
+    const content = bytes.subarray(NONCE_BYTES + TAG_BYTES)
+    return Buffer.concat([decipher.update(content), decipher.final()]).toString()
+  } catch {
+    return undefined // the tag does not fit
   }
 }
 

@@ -3,6 +3,7 @@ import { ManualClock, systemClock } from '../../../lib/clock.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { seededRandom } from '../../../lib/random.ts'
+import { Replaceable } from '../../../lib/replaceable.ts'
 import { MemoryNetwork } from '../../../node/peer/channels/memory-network.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../node/peer/connections/open-peer-node.ts'
 import type { PeerNodeOptions } from '../../../node/peer/connections/open-peer-node.ts'
@@ -58,7 +59,7 @@ abstract class WorldOfNodes implements PeerWorld {
     const node = await openPeerNode({
       transport: this.transportOf(settings.nodeId),
       cluster: 'library',
-      secret: this.secret,
+      secrets: new Replaceable([this.secret]),
       handlers: new Map(),
       limits: TEST_LIMITS,
       versions: PEER_VERSIONS,
@@ -120,7 +121,9 @@ class TcpWorld extends WorldOfNodes {
 
   protected transportOf(): PeerTransport {
     const host = '127.0.0.1'
-    return new TcpTransport(this.#tls === undefined ? { host } : { host, tls: this.#tls })
+    return new TcpTransport(
+      this.#tls === undefined ? { host } : { host, tls: new Replaceable(this.#tls) },
+    )
   }
 }
 

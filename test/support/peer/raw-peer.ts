@@ -64,7 +64,7 @@ export class RawPeer implements ByteChannel {
       cluster: 'library',
       nodeId: 'rogue',
       versions: { min: 1, max: 1 },
-      secret: TEST_SECRET,
+      secrets: () => [TEST_SECRET],
       termsOf: (of: Lane) => termsOf(TEST_LIMITS, of),
       randomBytes,
     }

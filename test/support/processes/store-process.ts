@@ -102,6 +102,11 @@ export class StoreProcess implements AsyncDisposable {
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024
   }
 
+  /** SIGHUP: it loads its files again. */
+  hangUp(): void {
+    if (this.#launch.isRunning()) process.kill(this.pid, 'SIGHUP')
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill()
   }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { systemClock, type Clock, type ManualClock } from '../../../lib/clock.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { seededRandom } from '../../../lib/random.ts'
+import { Replaceable } from '../../../lib/replaceable.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
 import { MemoryNetwork } from '../../../node/peer/channels/memory-network.ts'
 import { TcpTransport } from '../../../node/peer/channels/tcp-transport.ts'
@@ -157,7 +158,7 @@ export class RemoteWorld implements AsyncDisposable {
       transport,
       cluster: 'library',
       nodeId,
-      secret: TEST_SECRET,
+      secrets: new Replaceable([TEST_SECRET]),
       handlers,
       limits: TEST_LIMITS,
       versions: PEER_VERSIONS,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ManualClock } from '../../../lib/clock.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { seededRandom } from '../../../lib/random.ts'
+import { Replaceable } from '../../../lib/replaceable.ts'
 import type { MemoryNetwork } from '../../../node/peer/channels/memory-network.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../node/peer/connections/open-peer-node.ts'
 import { PEER_LIMITS } from '../../../node/peer/peer-limits.ts'
@@ -23,7 +24,7 @@ export function openTestPeer(
     transport: network.host(nodeId),
     cluster: 'library',
     nodeId,
-    secret: Buffer.alloc(32, 7),
+    secrets: new Replaceable([Buffer.alloc(32, 7)]),
     handlers,
     limits: PEER_LIMITS,
     versions: PEER_VERSIONS,

@@ -1,13 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import type { Flags } from '../../../lib/options.ts'
-import {
-  advertisedAddresses,
-  parseClusterNodeConfig,
-  readClusterFiles,
-} from '../../../node/cluster-config.ts'
+import { advertisedAddresses, parseClusterNodeConfig } from '../../../node/cluster-config.ts'
+import { NEXT_CERTIFICATE_KEY, TEST_CERTIFICATE } from '../../support/servers/tls-certificate.ts'
+import { readClusterFiles } from '../../../node/cluster-files.ts'
 import { errorOf } from '../../support/error-of.ts'
 
 const LEAST: Flags = {
@@ -165,5 +164,46 @@ describe('the files of a node of a cluster', () => {
     expect(guessed).to.match(/weak: it repeats a few characters/)
     expect(message).to.match(/--etcd-password-file .*absent: it cannot be read: ENOENT/)
     expect(message).to.match(/--etcd-ca .*ca: it is not in PEM/)
+  })
+
+  it('hold further secrets, of which those that are missing or empty count for none', async () => {
+    const secret = randomBytes(16).toString('hex')
+    const next = randomBytes(16).toString('hex')
+    const [own, same, further, empty] = await Promise.all([
+      written('own', `${secret}\n`),
+      written('same', secret),
+      written('next', `${next}\n`),
+      written('empty', '\n'),
+    ])
+    const absent = path.join(folder, 'absent')
+    const flags = { ...LEAST, clusterSecretFile: own }
+    const files = [same, further, empty, absent].join(',')
+    const config = parseClusterNodeConfig({}, { ...flags, acceptedSecretFiles: files })
+
+    const { accepted } = await readClusterFiles(config)
+
+    expect(accepted.map((one) => one.toString())).to.deep.equal([next])
+    const weak = await written('weak-next', 'short')
+    const wrong = parseClusterNodeConfig({}, { ...flags, acceptedSecretFiles: weak })
+    const message = String(await errorOf(() => readClusterFiles(wrong)))
+    expect(message).to.match(/--accepted-secret-files .*weak-next: it has fewer than 16 bytes/)
+  })
+
+  it('are refused if a certificate is not that of the key beside it', async () => {
+    const config = parseClusterNodeConfig(
+      {},
+      {
+        ...LEAST,
+        clusterSecretFile: await written('paired', randomBytes(16).toString('hex')),
+        peerTlsCa: await written('pair-ca', TEST_CERTIFICATE),
+        peerTlsCert: await written('pair-cert', TEST_CERTIFICATE),
+        peerTlsKey: await written('pair-key', NEXT_CERTIFICATE_KEY),
+        peerNames: 'images.test',
+      },
+    )
+
+    const message = String(await errorOf(() => readClusterFiles(config)))
+
+    expect(message).to.match(/--peer-tls-cert .*pair-cert: it is of no use with its key/)
   })
 })

@@ -682,6 +682,35 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/v1/node/reload": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Load secrets, certificates and the log's level again
+         * @description The node that is asked reads its files again and uses them for whatever begins from then on: the
+         *     secrets of the cluster, the certificates for other nodes, and what proves it to etcd. Requests and
+         *     connections that run go on; a connection between nodes that was opened by a secret which is no longer
+         *     accepted takes no more calls, and ends. The answer says what is loaded, so that a deployment can
+         *     wait for it: a Secret of Kubernetes reaches the files of a pod within about a minute.
+         *
+         *     If a file is missing or of no use, such as a certificate beside the key of another one, nothing is
+         *     replaced, and the answer is 409. Loading again what is loaded already changes nothing. `log_level`
+         *     holds until the next reload; without it the level of the configuration file, if the node was started
+         *     with one, is read again. In swarm mode there are no files, and the level is what is loaded.
+         */
+        readonly post: operations["reloadNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2425,6 +2454,42 @@ export interface components {
                 readonly shard: components["schemas"]["ShardId"];
             }[];
         };
+        readonly ReloadRequest: {
+            /**
+             * @description Until the next reload. Default the level of the configuration.
+             * @enum {string}
+             */
+            readonly log_level?: "debug" | "info" | "warn" | "error";
+        };
+        readonly LoadedSettings: {
+            /** @description The id of the node that has answered. */
+            readonly node: string;
+            /** Format: date-time */
+            readonly loaded_at: string;
+            /** @enum {string} */
+            readonly log_level: "debug" | "info" | "warn" | "error";
+            /** @description The SHA-256 of the level and of all that follows from files. It is equal if nothing has changed. */
+            readonly digest: string;
+            /** @description The files that are loaded; empty in swarm mode. */
+            readonly files: readonly components["schemas"]["LoadedFile"][];
+        };
+        readonly LoadedFile: {
+            /**
+             * @description The option that names the file, such as `cluster-secret-file`. `accepted-secret-files` comes once for
+             *     each secret that is not the node's own.
+             */
+            readonly option: string;
+            /**
+             * @description In hexadecimal digits. Of files in PEM the SHA-256; keys are not listed. Of secrets and passwords,
+             *     without the line feed at their end, 8 bytes of scrypt with N 16384, r 8, p 1 and the salt `quarry`.
+             */
+            readonly digest: string;
+            /**
+             * Format: date-time
+             * @description When a certificate ends.
+             */
+            readonly expires_at?: string;
+        };
         readonly ClusterNode: {
             readonly id: components["schemas"]["NodeId"];
             /** @description What people call it (`--node-name`). Absent if nobody said. */
@@ -3011,6 +3076,9 @@ export type CollectRequest = components['schemas']['CollectRequest'];
 export type Leftovers = components['schemas']['Leftovers'];
 export type RecoveryRequest = components['schemas']['RecoveryRequest'];
 export type Recovery = components['schemas']['Recovery'];
+export type ReloadRequest = components['schemas']['ReloadRequest'];
+export type LoadedSettings = components['schemas']['LoadedSettings'];
+export type LoadedFile = components['schemas']['LoadedFile'];
 export type ClusterNode = components['schemas']['ClusterNode'];
 export type ShardPage = components['schemas']['ShardPage'];
 export type ClusterShard = components['schemas']['ClusterShard'];
@@ -4945,6 +5013,64 @@ export interface operations {
             readonly 400: components["responses"]["InvalidArgument"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
+        };
+    };
+    readonly reloadNode: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "log_level": "debug"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ReloadRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description What the node has loaded. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "node": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *       "loaded_at": "2026-05-04T10:00:00.000Z",
+                     *       "log_level": "info",
+                     *       "digest": "6f1ed002ab5595859014ebf0951522d9a1b1c2d3e4f506172839405162738495",
+                     *       "files": [
+                     *         {
+                     *           "option": "cluster-secret-file",
+                     *           "digest": "8a1f0c33d2b7e954"
+                     *         },
+                     *         {
+                     *           "option": "accepted-secret-files",
+                     *           "digest": "17c9e0aa52b1f603"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["LoadedSettings"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["NotNow"];
             readonly 413: components["responses"]["PayloadTooLarge"];

@@ -5,6 +5,7 @@ import { Lifecycle } from '../../../../lib/lifecycle.ts'
 import { silentLog, type Log } from '../../../../lib/log.ts'
 import { isServiceError, messageOf, ServiceError } from '../../../../lib/errors.ts'
 import type { Random } from '../../../../lib/random.ts'
+import { Replaceable } from '../../../../lib/replaceable.ts'
 import {
   BOUND_AHEAD_MS,
   HybridClock,
@@ -286,7 +287,7 @@ export class SimulatedNode {
       transport: life.transport,
       cluster: CLUSTER,
       nodeId: this.id,
-      secret: SECRET,
+      secrets: new Replaceable([SECRET]),
       handlers: operations,
       limits: this.#in.isTight ? TIGHT_LIMITS : PEER_LIMITS,
       versions: PEER_VERSIONS,

@@ -1,6 +1,7 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
+import { Replaceable } from '../../../../../lib/replaceable.ts'
 import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
 import { TcpTransport } from '../../../../../node/peer/channels/tcp-transport.ts'
 import type { TlsIdentity } from '../../../../../node/peer/channels/tcp-transport.ts'
@@ -34,7 +35,7 @@ describePeerTransport('TcpTransport', () => ({
 describePeerTransport('TcpTransport with TLS', () => ({
   transport: new TcpTransport({
     host,
-    tls: identity(['127.0.0.1']),
+    tls: new Replaceable(identity(['127.0.0.1'])),
   }),
   host,
   until: untilTrue,
@@ -154,7 +155,7 @@ describe('MemoryNetwork', () => {
 
 describe('TcpTransport with TLS', () => {
   it('refuses a client without a certificate of the authority', async () => {
-    const secured = new TcpTransport({ host, tls: identity(['*.test']) })
+    const secured = new TcpTransport({ host, tls: new Replaceable(identity(['*.test'])) })
     let accepted = 0
     const listener = await secured.listen(0, () => (accepted += 1))
     const plain = new TcpTransport({ host })
@@ -175,8 +176,8 @@ describe('TcpTransport with TLS', () => {
 
   it('refuses a certificate of the authority without a name of a node, at both ends', async () => {
     const { signal } = new AbortController()
-    const nodes = new TcpTransport({ host, tls: identity(['images.test']) })
-    const others = new TcpTransport({ host, tls: identity(['*.nodes.test']) })
+    const nodes = new TcpTransport({ host, tls: new Replaceable(identity(['images.test'])) })
+    const others = new TcpTransport({ host, tls: new Replaceable(identity(['*.nodes.test'])) })
     let accepted = 0
     const accept = (): void => void (accepted += 1)
     const strict = await others.listen(0, accept)

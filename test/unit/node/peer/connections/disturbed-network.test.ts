@@ -4,6 +4,7 @@ import { ManualClock } from '../../../../../lib/clock.ts'
 import { isServiceError } from '../../../../../lib/errors.ts'
 import { silentLog } from '../../../../../lib/log.ts'
 import { seededRandom } from '../../../../../lib/random.ts'
+import { Replaceable } from '../../../../../lib/replaceable.ts'
 import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../../../node/peer/connections/open-peer-node.ts'
 import { TransportError } from '../../../../../node/peer/peer.ts'
@@ -45,7 +46,7 @@ class Disturbed {
       transport: this.network.host(nodeId),
       cluster: 'library',
       nodeId,
-      secret: TEST_SECRET,
+      secrets: new Replaceable([TEST_SECRET]),
       handlers: this.#handlers(),
       limits: TEST_LIMITS,
       versions: PEER_VERSIONS,

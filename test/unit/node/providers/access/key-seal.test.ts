@@ -1,17 +1,18 @@
 import { expect } from 'chai'
+import { Replaceable } from '../../../../../lib/replaceable.ts'
 import { KeySeal, newSealSecret } from '../../../../../node/providers/access/key-seal.ts'
 import { parseReferences, sealedText } from '../../../../../node/providers/config/references.ts'
 
 const SECRET = Buffer.alloc(32, 7)
 
 describe('the seal of keys', () => {
-  const seal = new KeySeal(SECRET)
+  const seal = new KeySeal(new Replaceable([SECRET]))
 
   it('gives back what it sealed, also after a restart, and shows nothing of it', () => {
     for (const key of ['k', 'sk-very-secret', 'x'.repeat(2_048)]) {
       const sealed = seal.seal(key)
 
-      expect(new KeySeal(SECRET).open(sealed)).to.equal(key)
+      expect(new KeySeal(new Replaceable([SECRET])).open(sealed)).to.equal(key)
       expect(sealed).to.not.include(Buffer.from(key.repeat(3)).toString('base64url').slice(0, 8))
       expect(parseReferences(sealedText(sealed), 'k')).to.deep.equal([{ kind: 'sealed', sealed }])
       expect(sealedText(sealed).length).to.be.at.most(4_096)
@@ -24,7 +25,7 @@ describe('the seal of keys', () => {
   })
 
   it('opens nothing that another secret sealed, or that was changed', () => {
-    const other = new KeySeal(Buffer.from(newSealSecret(), 'base64url'))
+    const other = new KeySeal(new Replaceable([Buffer.from(newSealSecret(), 'base64url')]))
     const sealed = seal.seal('sk-very-secret')
 
     expect(other.open(sealed)).to.equal(undefined)
@@ -35,6 +36,20 @@ describe('the seal of keys', () => {
       expect(seal.open(changed.toString('base64url')), String(at)).to.equal(undefined)
     }
     expect(seal.open('')).to.equal(undefined)
+  })
+
+  it('opens what an accepted secret sealed, and seals by the new one', () => {
+    const next = Buffer.from(newSealSecret(), 'base64url')
+    const secrets = new Replaceable<readonly Uint8Array[]>([SECRET])
+    const changing = new KeySeal(secrets)
+    const before = changing.seal('sk-very-secret')
+
+    secrets.replace([next, SECRET])
+
+    expect(changing.open(before)).to.equal('sk-very-secret')
+    expect(seal.open(changing.seal('sk-very-secret'))).to.equal(undefined)
+    secrets.replace([next])
+    expect(changing.open(before)).to.equal(undefined)
   })
 
   it('refuses a key that no configuration can hold', () => {

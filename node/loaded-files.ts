@@ -1,0 +1,50 @@
+// The files of a node of a cluster as its parts use them, and how they are replaced while it runs.
+//
+// Invariants:
+//   LF1  Files are put to use all together, or not at all: a set that was read half replaced is refused.
+
+import { Replaceable } from '../lib/replaceable.ts'
+import type { ClusterNodeConfig } from './cluster-config.ts'
+import { readClusterFiles, type ClusterFiles, type PemFiles } from './cluster-files.ts'
+import type { EtcdCredentials } from './coordination/etcd/open-etcd-coordination.ts'
+import type { TlsIdentity } from './peer/channels/tcp-transport.ts'
+
+/** What parts of the node are given. */
+export class LoadedFiles {
+  /** The first is shown to other nodes. */
+  readonly secrets: Replaceable<readonly Uint8Array[]>
+  /** Undefined: connections between nodes are without TLS. */
+  readonly peerTls: Replaceable<TlsIdentity> | undefined
+  readonly etcd: Replaceable<EtcdCredentials>
+  readonly #config: ClusterNodeConfig
+
+  constructor(config: ClusterNodeConfig, files: ClusterFiles) {
+    this.#config = config
+    this.secrets = new Replaceable<readonly Uint8Array[]>(secretsOf(files))
+    const { peerTls } = files
+    this.peerTls = peerTls && new Replaceable(identityOf(peerTls, config.peerNames))
+    this.etcd = new Replaceable<EtcdCredentials>(credentialsOf(files))
+  }
+
+  /** Reads the files again and puts them to use. Rejects with a ConfigurationError (LF1). */
+  async load(): Promise<ClusterFiles> {
+    const files = await readClusterFiles(this.#config)
+    const { peerTls } = files
+    this.secrets.replace(secretsOf(files))
+    if (peerTls !== undefined) this.peerTls?.replace(identityOf(peerTls, this.#config.peerNames))
+    this.etcd.replace(credentialsOf(files))
+    return files
+  }
+}
+
+function secretsOf({ secret, accepted }: ClusterFiles): readonly Uint8Array[] {
+  return [secret, ...accepted]
+}
+
+function credentialsOf({ etcdTls, etcdUser }: ClusterFiles): EtcdCredentials {
+  return { tls: etcdTls, user: etcdUser }
+}
+
+function identityOf({ ca, cert, key }: PemFiles, names: readonly string[]): TlsIdentity {
+  return { ca: ca.toString(), certificate: cert.toString(), key: key.toString(), names }
+}
