@@ -42,7 +42,7 @@ export function* tSne(gram: GramMatrix, start: PlanePoints): Sliced<PlanePoints>
     gradient.fill(0)
     const pull = isEarly ? EXAGGERATION : 1
     for (let row = 0; row < count; row++) {
-      if (meter.spend(count)) yield
+      if (meter.spend(row)) yield
       addGradient({ places, affinity, gradient, near }, row, { pull, total })
     }
     const momentum = isEarly ? EARLY_MOMENTUM : MOMENTUM
@@ -165,6 +165,7 @@ interface Layout {
   readonly near: Float64Array
 }
 
+/** Adds the forces between a point and those before it, to both. */
 function addGradient(
   { places, affinity, gradient, near }: Layout,
   row: number,
@@ -173,16 +174,19 @@ function addGradient(
   const count = places.length / 2
   const [x, y] = [places[2 * row] ?? 0, places[2 * row + 1] ?? 0]
   let [sumX, sumY] = [0, 0]
-  for (let column = 0; column < count; column++) {
-    if (column === row) continue
+  for (let column = 0; column < row; column++) {
     const one = affinity[row * count + column] ?? 0
     const probability = Math.max(one / total, PROBABILITY_MIN)
     const force = 4 * (pull * (near[row * count + column] ?? 0) - probability) * one
-    sumX += force * (x - (places[2 * column] ?? 0))
-    sumY += force * (y - (places[2 * column + 1] ?? 0))
+    const forceX = force * (x - (places[2 * column] ?? 0))
+    const forceY = force * (y - (places[2 * column + 1] ?? 0))
+    sumX += forceX
+    sumY += forceY
+    gradient[2 * column] = (gradient[2 * column] ?? 0) - forceX
+    gradient[2 * column + 1] = (gradient[2 * column + 1] ?? 0) - forceY
   }
-  gradient[2 * row] = sumX
-  gradient[2 * row + 1] = sumY
+  gradient[2 * row] = (gradient[2 * row] ?? 0) + sumX
+  gradient[2 * row + 1] = (gradient[2 * row + 1] ?? 0) + sumY
 }
 
 function centre(places: Float64Array): void {
