@@ -2,14 +2,14 @@
 
 import { orderedTextOf } from '../../../document/decimal.ts'
 import { EXACT_SUFFIX, WORDLESS_SUFFIX } from './field-names.ts'
-import type { IndexableField, IndexableToken, TokenSequence } from '../indexable-document.ts'
+import { TermTable, TokenList } from './token-list.ts'
+import type { IndexableField, IndexableToken } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
 const FIELDS_PER_DOCUMENT_MAX = 10_000
 const VALUES_PER_DOCUMENT_MAX = 100_000
 /** The gap between two values of one field, so that no phrase matches across them. */
 export const VALUE_POSITION_GAP = 100
-const CHUNK_LENGTH = 16_384
 
 interface TextField {
   readonly kind: 'text'
@@ -36,6 +36,7 @@ export type TokenSink = (token: IndexableToken) => void
 /** Collects the fields of one document. Every `add` answers false if a limit is reached. */
 export class DocumentFields {
   readonly #fields = new Map<string, OpenField>()
+  readonly #terms = new TermTable()
   #values = 0
 
   /** Opens a field for the tokens of one value. Answers undefined if a limit is reached. */
@@ -43,7 +44,7 @@ export class DocumentFields {
     const field = this.#open(name, () => ({
       kind: 'text',
       name,
-      tokens: new TokenList(),
+      tokens: new TokenList(this.#terms),
       length: 0,
     }))
     if (field?.kind !== 'text') return undefined
@@ -122,39 +123,4 @@ function exactField(
 ): IndexableField {
   const terms = values.map((value, at) => orderedTextOf(decimals.get(at) ?? String(value)))
   return { kind: 'keyword', name: name + EXACT_SUFFIX, values: terms }
-}
-
-/**
- * A list of tokens in chunks. A document may have millions of tokens. A plain array of so many is
- * copied as a whole when it grows, which takes longer than a step may.
- */
-export class TokenList implements TokenSequence {
-  readonly #full: IndexableToken[][] = []
-  #open: IndexableToken[] = []
-
-  get length(): number {
-    return this.#full.length * CHUNK_LENGTH + this.#open.length
-  }
-
-  get last(): IndexableToken | undefined {
-    return this.#open.at(-1) ?? this.#full.at(-1)?.at(-1)
-  }
-
-  /** Adds a token. Answers the new length. */
-  push(token: IndexableToken): number {
-    if (this.#open.length === CHUNK_LENGTH) {
-      this.#full.push(this.#open)
-      this.#open = []
-    }
-    this.#open.push(token)
-    return this.length
-  }
-
-  slice(from: number, to: number): readonly IndexableToken[] {
-    const first = Math.floor(from / CHUNK_LENGTH)
-    const start = first * CHUNK_LENGTH
-    const found = (this.#full[first] ?? this.#open).slice(from - start, to - start)
-    const next = start + CHUNK_LENGTH
-    return next >= Math.min(to, this.length) ? found : [...found, ...this.slice(next, to)]
-  }
 }
