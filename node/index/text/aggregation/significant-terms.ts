@@ -57,18 +57,18 @@ export function* gatherSignificant(
   const inBackground = yield* countTerms(context, fields, background)
   const all: SignificantTerm[] = []
   const add = (key: BucketKey): void => {
-    const docCount = found.get(key) ?? 0
-    const backgroundCount = inBackground.get(key) ?? 0
+    const docCount = found.byKey.get(key) ?? 0
+    const backgroundCount = inBackground.byKey.get(key) ?? 0
     const shares = { ...totals, docCount, termBackgroundCount: backgroundCount }
     const score = significanceOf(request.algorithm, shares)
     all.push({ key, docCount, backgroundCount, score })
   }
-  for (const key of found.keys()) {
+  for (const key of found.byKey.keys()) {
     add(key)
     if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
   }
-  for (const key of inBackground.keys()) {
-    if (!found.has(key)) add(key)
+  for (const key of inBackground.byKey.keys()) {
+    if (!found.byKey.has(key)) add(key)
     if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
   }
   const ranked = yield* sortedInSteps(all, bySignificance, context.poll)
@@ -80,7 +80,8 @@ export function* gatherSignificant(
   const buckets = told.map(({ key, docCount, backgroundCount }) => {
     return { key, docCount, backgroundCount, sub: below.get(key) ?? new Map() }
   })
-  const isCut = !context.source.isWhole && told.length < ranked.length
+  const isLess = !context.source.isWhole && told.length < ranked.length
+  const isCut = isLess || found.isCut || inBackground.isCut
   return { kind: 'buckets', buckets, isCut, ...totals }
 }
 

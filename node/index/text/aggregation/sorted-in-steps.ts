@@ -31,6 +31,25 @@ export function* sortedInSteps<Item>(
   return sorted
 }
 
+/** What `[...items].toSorted(compare).slice(0, count)` answers, without a sort of all. It pauses as the poll says. */
+export function* firstInSteps<Item>(
+  items: Iterable<Item>,
+  compare: Compare<Item>,
+  { count, poll }: { readonly count: number; readonly poll: Poll },
+): Sliced<readonly Item[]> {
+  let best: Item[] = []
+  let last: Item | undefined
+  for (const item of items) {
+    if (poll.spend(MERGE_COST)) yield poll.renewed()
+    if (last !== undefined && compare(item, last) >= 0) continue
+    best.push(item)
+    if (best.length < 2 * count + RUN_ITEMS) continue
+    best = (yield* sortedInSteps(best, compare, poll)).slice(0, count)
+    last = best.at(-1)
+  }
+  return (yield* sortedInSteps(best, compare, poll)).slice(0, count)
+}
+
 /** Merges neighbours among the runs of so many items. */
 function* mergedRuns<Item>(
   items: readonly Item[],

@@ -2,26 +2,31 @@
 //
 // Counts are exact if each shard has at most SHARD_TERMS_MAX terms (SHARD_TERMS_WITH_SUB_MAX with
 // sub-aggregations), because each shard then reports the counts of all its terms. Otherwise a shard
-// reports its most frequent terms, and its partial is marked as cut.
+// reports its most frequent terms, and its partial is marked as cut. So it is where a shard has more than
+// COUNTED_TERMS_MAX (term-counts.ts).
 
 import { EXACT_SUFFIX } from '../mapping/field-names.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { BucketAggregation } from '../../../query/request/aggregation-request.ts'
 import type { ColumnReader } from '../segment/column.ts'
+import type { SegmentField } from '../segment/segment.ts'
 import { exactKeys } from './exact-values.ts'
 import type { AggregationContext, BucketWalk, GatherSub } from './aggregation-context.ts'
 import { byCount, type BucketKey, type BucketsPartial } from './aggregation-partial.ts'
 import { walkValues, type DocSet, type SegmentDocs } from './doc-set.ts'
 import { gatherBuckets } from './gather-buckets.ts'
-import { sortedInSteps } from './sorted-in-steps.ts'
+import { firstInSteps } from './sorted-in-steps.ts'
+import { TermCounts } from './term-counts.ts'
 
 export const SHARD_TERMS_MAX = 65_536
 const SHARD_TERMS_WITH_SUB_MAX = 1000
 
 /** The cost of reading a term's text. */
 const TERM_COST = 64
-/** The cost of a term in a list. */
-const ENTRY_COST = 4
+/** The cost of a term that is read behind the one before it. */
+const WALKED_TERM_COST = 8
+/** Texts of a segment's terms that a walk keeps, because documents share them. */
+const REMEMBERED_TERMS_MAX = 65_536
 /**
  * For fewer documents than this share of a column's terms, looking up their terms one by one costs less than a
  * count for every term of the column.
@@ -40,10 +45,9 @@ export function* gatherTerms(
 ): Sliced<BucketsPartial> {
   const fields = termColumns(context, request)
   const counts = yield* countTerms(context, fields, set)
-  const counted = yield* countedTerms(context, counts)
-  const ranked = yield* sortedInSteps(counted, byCount, context.poll)
-  const kept = ranked.slice(0, keptMax(context, request.size, sub !== undefined))
-  const isCut = !context.source.isWhole && kept.length < counts.size
+  const count = keptMax(context, request.size, sub !== undefined)
+  const kept = yield* firstInSteps(countedTerms(counts), byCount, { count, poll: context.poll })
+  const isCut = counts.isCut || (!context.source.isWhole && kept.length < counts.byKey.size)
   const empty = { backgroundCount: 0, sub: new Map() }
   const buckets =
     sub === undefined
@@ -52,16 +56,10 @@ export function* gatherTerms(
   return { kind: 'buckets', buckets, isCut, foundCount: 0, backgroundCount: 0 }
 }
 
-function* countedTerms(
-  { poll }: AggregationContext,
-  counts: ReadonlyMap<BucketKey, number>,
-): Sliced<readonly { readonly key: BucketKey; readonly docCount: number }[]> {
-  const counted: { readonly key: BucketKey; readonly docCount: number }[] = []
-  for (const [key, docCount] of counts) {
-    counted.push({ key, docCount })
-    if (poll.spend(ENTRY_COST)) yield poll.renewed()
-  }
-  return counted
+function* countedTerms({
+  byKey,
+}: TermCounts): Generator<{ readonly key: BucketKey; readonly docCount: number }> {
+  for (const [key, docCount] of byKey) yield { key, docCount }
 }
 
 /**
@@ -109,20 +107,18 @@ export function* countTerms(
   context: AggregationContext,
   fields: readonly string[],
   set: DocSet,
-): Sliced<ReadonlyMap<BucketKey, number>> {
-  const counts = new Map<BucketKey, number>()
-  const add = (key: BucketKey, count: number): void => {
-    counts.set(key, (counts.get(key) ?? 0) + count)
-  }
+): Sliced<TermCounts> {
+  const counts = new TermCounts()
   for (const part of set) {
     for (const field of fields.flatMap((name) => [name, name + EXACT_SUFFIX])) {
       yield* part.segment.field(field)?.prepareTerms() ?? []
     }
-    const [column, ...others] = columnsOf(part, fields)
+    const [field, ...others] = fields.flatMap((name) => part.segment.field(name) ?? [])
+    const column = field?.column
     if (column?.kind === 'keyword' && others.length === 0 && isDense(part, column)) {
-      yield* countOrdinals(context, part, { column, add })
+      yield* countOrdinals(context, part, { field, column, counts })
     } else {
-      yield* walkTerms(context, part, { fields, visit: (key) => add(key, 1) })
+      yield* walkTerms(context, part, { fields, visit: (key) => counts.add(key, 1), counts })
     }
   }
   return counts
@@ -130,24 +126,50 @@ export function* countTerms(
 
 function* countOrdinals(
   context: AggregationContext,
-  { docs }: SegmentDocs,
-  { column, add }: { column: ColumnReader; add: (key: BucketKey, count: number) => void },
+  { docs, segment }: SegmentDocs,
+  options: {
+    readonly field: SegmentField | undefined
+    readonly column: ColumnReader
+    readonly counts: TermCounts
+  },
 ): Sliced<void> {
-  const counts = new Uint32Array(column.ordinalCount)
+  const { field, column, counts } = options
+  const byOrdinal = new Uint32Array(column.ordinalCount)
   const visit = (_doc: number, values: Float64Array, from: number, to: number): void => {
     let last = -1
     for (let i = from; i < to; i += 1) {
       const ordinal = values[i] ?? 0
-      if (ordinal !== last) counts[ordinal] = (counts[ordinal] ?? 0) + 1
+      if (ordinal !== last) byOrdinal[ordinal] = (byOrdinal[ordinal] ?? 0) + 1
       last = ordinal
     }
   }
   yield* walkValues(docs, column, { poll: context.poll, visit })
-  for (const [ordinal, count] of counts.entries()) {
+  // A walk in order reads each block of the dictionary once. The terms of a growing segment move meanwhile.
+  if (segment.isKeyOrdered && field !== undefined) {
+    yield* addInOrder(context, field.entriesFrom(''), { byOrdinal, counts })
+    return
+  }
+  for (const [ordinal, count] of byOrdinal.entries()) {
     if (ordinal % SCAN_TERMS === 0 && context.poll.spend(SCAN_COST)) yield context.poll.renewed()
     if (count === 0) continue
-    add(column.termOf(ordinal), count)
+    counts.add(column.termOf(ordinal), count)
     if (context.poll.spend(TERM_COST)) yield context.poll.renewed()
+    if (counts.isFull) yield* counts.cut(context.poll)
+  }
+}
+
+function* addInOrder(
+  { poll }: AggregationContext,
+  terms: Iterable<{ readonly text: string }>,
+  { byOrdinal, counts }: { readonly byOrdinal: Uint32Array; readonly counts: TermCounts },
+): Sliced<void> {
+  let ordinal = 0
+  for (const { text } of terms) {
+    const count = byOrdinal[ordinal] ?? 0
+    ordinal += 1
+    if (count > 0) counts.add(text, count)
+    if (poll.spend(WALKED_TERM_COST)) yield poll.renewed()
+    if (counts.isFull) yield* counts.cut(poll)
   }
 }
 
@@ -162,8 +184,10 @@ function* walkTerms(
   options: {
     readonly fields: readonly string[]
     readonly visit: (key: BucketKey, doc: number) => void
+    readonly counts?: TermCounts
   },
 ): Sliced<void> {
+  const { counts } = options
   const readers = options.fields.flatMap((field): readonly TermReader[] => {
     const column = part.segment.field(field)?.column
     const exact = part.segment.field(field + EXACT_SUFFIX)?.column
@@ -174,6 +198,8 @@ function* walkTerms(
     for (const reader of readers) addKeys(seen, reader, doc)
     for (const key of seen) options.visit(key, doc)
     if (context.poll.spend((1 + seen.size) * TERM_COST)) yield context.poll.renewed()
+    if (counts?.isFull === true) yield* counts.cut(context.poll)
+    for (const { terms } of readers) if (terms.size > REMEMBERED_TERMS_MAX) terms.clear()
   }
 }
 
@@ -200,8 +226,4 @@ function keyOf(column: ColumnReader, terms: Map<number, string>, value: number):
   const term = column.termOf(value)
   terms.set(value, term)
   return term
-}
-
-function columnsOf({ segment }: SegmentDocs, fields: readonly string[]): readonly ColumnReader[] {
-  return fields.flatMap((field) => segment.field(field)?.column ?? [])
 }

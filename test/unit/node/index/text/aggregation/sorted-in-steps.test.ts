@@ -1,6 +1,9 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { sortedInSteps } from '../../../../../../node/index/text/aggregation/sorted-in-steps.ts'
+import {
+  firstInSteps,
+  sortedInSteps,
+} from '../../../../../../node/index/text/aggregation/sorted-in-steps.ts'
 import { Poll } from '../../../../../../node/index/text/poll.ts'
 import { walk } from '../../../../../support/slices/sliced-steps.ts'
 
@@ -32,5 +35,23 @@ describe('a sort in steps', () => {
   it('pauses in proportion to its work', () => {
     expect(pausesFor(1000)).to.be.at.most(1)
     expect(pausesFor(100_000)).to.be.above(100)
+  })
+})
+
+describe('the first of many in steps', () => {
+  it('are those of a sort of all, with the order of equals', () => {
+    const length = fc.constantFrom(0, 1, 1023, 1100, 3000, 5000)
+    const counts = fc.constantFrom(1, 10, 1000, 6000)
+    fc.assert(
+      fc.property(length, counts, fc.integer({ min: 1, max: 5000 }), (items, count, values) => {
+        const all = Array.from({ length: items }, (_, at) => [(at * 7919) % values, at])
+
+        const poll = new Poll(EAGER)
+        const { result } = walk(firstInSteps(all.values(), byFirst, { count, poll }))
+
+        expect(result).to.deep.equal(all.toSorted(byFirst).slice(0, count))
+      }),
+      { numRuns: 40 },
+    )
   })
 })
