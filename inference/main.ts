@@ -133,7 +133,7 @@ async function buildInference(
   life.onClose(() => api.close())
   life.onClose(() => service.beginStopping())
   log.info('server serves', { api: api.url, health: health.url })
-  const close = loggedEnd(log, clock, () => life.close())
+  const close = loggedEnd({ log, clock, life })
   const places = {
     apiUrl: api.url,
     healthUrl: health.url,

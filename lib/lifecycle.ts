@@ -1,6 +1,10 @@
+const CLOSER_SHOWN_MAX = 120
+
 /** Closes registered resources in reverse order. Continues closing after a failure. */
 export class Lifecycle implements AsyncDisposable {
   readonly #closers: (() => Promise<void> | void)[] = []
+  #step = 0
+  #waitsFor = ''
 
   /**
    * Runs `build` and answers its result. If it fails, closes the resources that it opened and
@@ -20,11 +24,18 @@ export class Lifecycle implements AsyncDisposable {
     this.#closers.push(close)
   }
 
+  /** The closer that runs, as it is written, and a number that changes with it. For people who ask what keeps an end. */
+  get waitsFor(): { readonly step: number; readonly closer: string } {
+    return { step: this.#step, closer: this.#waitsFor }
+  }
+
   async close(): Promise<void> {
     const failures: unknown[] = []
     for (;;) {
       const close = this.#closers.pop()
       if (close === undefined) break
+      this.#step += 1
+      this.#waitsFor = String(close).replaceAll(/\s+/g, ' ').slice(0, CLOSER_SHOWN_MAX)
       try {
         await close()
       } catch (error) {

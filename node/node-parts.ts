@@ -58,7 +58,7 @@ export function runningNode(
   urls: Pick<RunningNode, 'apiUrl' | 'healthUrl'>,
   { settings, log, clock, life }: RunningParts,
 ): RunningNode {
-  const close = loggedEnd(log, clock, () => life.close())
+  const close = loggedEnd({ log, clock, life })
   const reload = (): Promise<void> => reloadSilently(settings, log)
   return { ...urls, reload, close, [Symbol.asyncDispose]: () => close() }
 }

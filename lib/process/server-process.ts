@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { isatty } from 'node:tty'
 import { pino, stdTimeFunctions } from 'pino'
 import type { Clock } from '../clock.ts'
+import type { Lifecycle } from '../lifecycle.ts'
 import type { Log, LogLevel } from '../log.ts'
 import { EXIT } from './exit-codes.ts'
 import { shownLine } from './log-words.ts'
@@ -59,21 +60,59 @@ export function endProcess(log: Log, error: Error): void {
   setImmediate(() => process.exit(EXIT.internal))
 }
 
+/** An end that takes longer says what it waits for, again and again. */
+const SLOW_END_MS = 30_000
+/** One step of an end, such as the close of all shards, may take so long. Beyond that something will never come. */
+export const END_STEP_MS_MAX = 300_000
+
+/** What ends, and how. */
+export interface EndedServer {
+  readonly log: Log
+  readonly clock: Pick<Clock, 'monotonicMs' | 'sleep'>
+  readonly life: Lifecycle
+  /** Default: the process ends as after a crash, which loses nothing that was acknowledged. */
+  readonly onStuck?: (error: Error) => void
+}
+
 /**
  * Wraps the end of a server with log lines: one when it begins, with the reason, and one when it is
- * over. A second call waits for the first.
+ * over. A second call waits for the first. While it takes long, a line every SLOW_END_MS names the step that it waits
+ * for; a step that takes END_STEP_MS_MAX ends the process.
  */
-export function loggedEnd(
-  log: Log,
-  clock: Pick<Clock, 'monotonicMs'>,
-  end: () => Promise<void>,
-): (reason?: string) => Promise<void> {
+export function loggedEnd(server: EndedServer): (reason?: string) => Promise<void> {
+  const { log, clock, life } = server
   let ending: Promise<void> | undefined
   const run = async (reason: string): Promise<void> => {
     const beganMs = clock.monotonicMs()
     log.info('server stops', { reason })
-    await end()
+    const over = new AbortController()
+    const watching = watchEnd(server, over.signal)
+    try {
+      await life.close()
+    } finally {
+      over.abort()
+      await watching
+    }
     log.info('server stopped', { tookMs: Math.round(clock.monotonicMs() - beganMs) })
   }
   return (reason = 'asked to') => (ending ??= run(reason))
+}
+
+async function watchEnd(
+  { log, clock, life, onStuck = (error) => endProcess(log, error) }: EndedServer,
+  over: AbortSignal,
+): Promise<void> {
+  let seen = life.waitsFor
+  let sinceMs = clock.monotonicMs()
+  for (;;) {
+    await clock.sleep(SLOW_END_MS, over).catch(() => undefined)
+    if (over.aborted) return
+    const { step, closer } = life.waitsFor
+    if (step !== seen.step) sinceMs = clock.monotonicMs()
+    seen = { step, closer }
+    const waitedMs = Math.round(clock.monotonicMs() - sinceMs)
+    log.warn('the end of the server takes long', { waitsFor: closer, waitedMs })
+    if (waitedMs < END_STEP_MS_MAX) continue
+    return onStuck(new Error(`the end of the server waits in vain for: ${closer}`))
+  }
 }
