@@ -10,6 +10,7 @@
 //   CTA3  Work on one shard follows earlier work on it.
 
 import type { Clock } from '../../../lib/clock.ts'
+import { answerWithin } from '../../../lib/deadline.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { SharedAsks } from '../../../lib/shared-asks.ts'
@@ -22,6 +23,7 @@ import type { LedShard } from '../../shard/led-shard.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { OpenTable } from '../tables/open-table.ts'
+import { END_MS_MAX } from '../transactions/transaction-finisher.ts'
 import {
   decodeShard,
   decodeTable,
@@ -176,9 +178,14 @@ export class ClusterTables {
     })
   }
 
+  /**
+   * A shard of a dropped table that waits for followers which are gone is waited for END_MS_MAX; its wait ends when the
+   * shard is closed.
+   */
   async close(): Promise<void> {
     this.#closing.abort()
-    for (const stop of this.#stops.splice(0)) await stop()
+    const stopped = Promise.all(this.#stops.splice(0).map(async (stop) => stop()))
+    await answerWithin(stopped, { clock: this.#with.clock, ms: END_MS_MAX })
     await this.#following
     await Promise.all(this.#working.values())
   }
