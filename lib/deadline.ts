@@ -1,4 +1,4 @@
-// Work that is waited for only so long. The timer ends with the work.
+// Work whose caller waits until it settles or until `ms` have passed. The timer ends with the work.
 
 import type { Clock } from './clock.ts'
 

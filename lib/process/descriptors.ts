@@ -5,11 +5,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { ConfigurationError } from '../options.ts'
 import { ServiceError } from '../errors.ts'
 
-/** Kept for connections and for what opens a file for a moment: one part in so many of the limit, at most KEPT_MAX. */
+/** Kept for connections and for what opens a file for a moment: one part in KEPT_PART of the limit, at most KEPT_MAX. */
 const KEPT_PART = 8
 const KEPT_MAX = 512
 
-/** Clients can take one part in so many of the limit with their connections; the rest is for the files of tables. */
+/** Clients can take one part in CONNECTIONS_PART of the limit with their connections; the rest is for the files of tables. */
 const CONNECTIONS_PART = 2
 
 /** Undefined where the system does not tell. */

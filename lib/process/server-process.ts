@@ -62,7 +62,7 @@ export function endProcess(log: Log, error: Error): void {
 
 /** An end that takes longer says what it waits for, again and again. */
 const SLOW_END_MS = 30_000
-/** One step of an end, such as the close of all shards, may take so long. Beyond that something will never come. */
+/** One step of an end, such as the close of all shards, may take five minutes. What it waits for beyond them will never come. */
 export const END_STEP_MS_MAX = 300_000
 
 /** What ends, and how. */

@@ -4,7 +4,6 @@
 //   E1  Commits run one at a time: a condition is checked against the state that is changed.
 //   E2  The revision is written in the same batch as the changes that it numbers.
 //   E3  Events follow durability: a commit that may still be lost publishes no event.
-//   E4  A commit that changes leased keys is visible whole: readers wait while it is written.
 //   E4  A commit of stored and leased keys becomes visible at once: readers wait while it is written.
 
 import { must } from '../../lib/assert.ts'

@@ -2,9 +2,9 @@
 
 import type { TroubleKind } from './provider-trouble.ts'
 
-/** After so many calls that failed as a whole, a document is parked. */
+/** A document is parked after this number of calls that failed as a whole. */
 export const ATTEMPTS_MAX = 10
-/** A model that is away is waited for however long that takes, and no longer than so many attempts are apart. */
+/** A model that is away is asked without end; the time between two attempts stops growing after this number of them. */
 export const MODEL_ATTEMPTS_MAX = 5
 
 /**

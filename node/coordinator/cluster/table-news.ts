@@ -10,7 +10,7 @@ import type { NodeId } from '../../replication/core/configuration.ts'
 const TABLE_CHANGED = 112
 
 /**
- * A change waits so long for nodes that do not answer. They learn of it by their watches, later than the client
+ * A change waits two seconds for nodes that do not answer. They learn of it by their watches, later than the client
  * of the change.
  */
 const TELL_MS = 2000

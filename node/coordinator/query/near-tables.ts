@@ -31,7 +31,7 @@ import type { QueriedShard, QueriedTable } from './queried-table.ts'
 /** The replica of a shard that is nearer than the leader; undefined if the leader is as near. */
 export type FindNear = (id: ShardId) => ShardReplica | undefined
 
-/** A replica that was left is not asked for so many times the time that it cost: it is behind, or its node is gone. */
+/** A replica that was left is not asked for this multiple of the time that it cost: it is behind, or its node is gone. */
 const LEFT_RATIO = 10
 
 /** A table whose shards are known by their leaders. */

@@ -12,7 +12,7 @@ import type { Step } from './step.ts'
 
 /** The next move for balance; undefined when the nodes are even enough, or no move would help. */
 export function balanceReplicas(cluster: ClusterView): Step | undefined {
-  // Half of the moves are kept for repairs; and while so many are under way, most searches are in vain.
+  // The other half of `movesMax` is kept for repairs; and while half of it is under way, most looks for a move find none.
   if (2 * cluster.moves >= cluster.settings.movesMax) return undefined
   const nodes = settledByLoad(cluster)
   const [lightest, heaviest] = [nodes[0], nodes.at(-1)]

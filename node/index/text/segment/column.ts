@@ -184,7 +184,7 @@ export class DiskColumn implements ColumnReader {
   }
 }
 
-/** Whether so many of the documents are so many that a column does not list them. */
+/** Whether at least one of LISTED_SHARE documents has the field: then a column does not list them. */
 export function isOftenPresent(count: number, docCount: number): boolean {
   return count * LISTED_SHARE >= docCount
 }

@@ -14,7 +14,7 @@ import { typedWords, type FieldWord, type TypedWord } from './typed-words.ts'
 
 /** The limit of words whose close words are looked for; each field is a walk over its terms. */
 const WALKED_WORDS_MAX = 8
-/** A word of so many documents is spelt as its authors want it. */
+/** A word that three documents have counts as correct. */
 const DECENT_DOCS_MIN = 3
 /** In a large index, slips of the pen are in several documents too. */
 const DECENT_SHARE = 1 / 10_000
@@ -47,7 +47,7 @@ interface SuggestingIndex {
   readonly mapping: FieldMapping
 }
 
-/** Whether a word of so many documents is left alone, in a field of so many documents. */
+/** Whether a word that `docFreq` of `docCount` documents have counts as correct, so that no other is suggested. */
 export function isDecent(docFreq: number, docCount: number): boolean {
   return docFreq >= Math.max(DECENT_DOCS_MIN, docCount * DECENT_SHARE)
 }

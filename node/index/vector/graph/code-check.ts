@@ -30,7 +30,7 @@ const QUERIES = 8
 const NEAREST = 10
 /** The share of the nearest that has to be among those that a search would compare exactly. */
 const FOUND_MIN = 0.98
-/** Bits are one of many small hints each: so many of the nearest are found by them that finer numbers are not worth their memory. */
+/** Codes of one bit a number that find this share of the nearest are kept: finer numbers would not be worth their memory. */
 const FOUND_MIN_OF_BITS = 0.95
 
 /** How many rows to take for a sample. */

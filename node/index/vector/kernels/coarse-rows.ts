@@ -82,7 +82,7 @@ export class CoarseRows extends BatchRoom implements RowBatch {
     const facts = this.#facts
     const norm = facts[at + 3] ?? 0
     const { metric, norm: queryNorm, ofLeast, ofStep, ofError, ofNorm } = this.#bound
-    // The product is at most so large.
+    // The upper bound of the product of the query and the row.
     const most =
       (facts[at] ?? 0) * ofLeast +
       (facts[at + 1] ?? 0) * ofStep * (this.#sums[row] ?? 0) +

@@ -87,7 +87,7 @@ export class FloatRows extends BatchRoom implements RowBatch {
 
   /** The exact distance differs by roundings alone. */
   leastOf(row: number): number {
-    // Each of the sums has so many roundings; those of the last additions, of a product and of a root are beside.
+    // Each of the FLOAT_STEP sums is rounded `stride / FLOAT_STEP` times; 8 are for their last additions, a product, a root.
     const rounding = (this.#stride / FLOAT_STEP + 8) * ROUNDING
     if (this.#metric === 'l2_squared') {
       const sum = this.#sums[row] ?? 0

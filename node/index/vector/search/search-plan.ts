@@ -1,6 +1,6 @@
 // How a segment is searched, decided from numbers alone: by its graph, or by comparing with every vector that
-// may be a hit. A graph knows no filter, so it is asked for so many rows that enough of them pass; where few
-// pass, comparing with those costs less.
+// may be a hit. A graph knows no filter, so it is asked for as many rows as the share that passes makes necessary,
+// GRAPH_COUNT_MAX at most; where few pass, comparing with those costs less.
 
 /** The most rows that a graph is asked for: some milliseconds, in one step. */
 const GRAPH_COUNT_MAX = 4096
@@ -33,7 +33,7 @@ export function firstCount(search: SearchCase): number | undefined {
   return affordable(Math.max(search.width, (wanted * (share < 1 ? MARGIN : 1)) / share), search)
 }
 
-/** After too few of so many rows passed. */
+/** The graph answered `count` rows, and too few of them passed. */
 export function nextCount(count: number, search: SearchCase): number | undefined {
   return affordable(count * 2, search)
 }
@@ -58,7 +58,7 @@ function affordable(count: number, search: SearchCase): number | undefined {
 }
 
 /**
- * Lists take as long as a graph that looks at so many times its width. A graph finds little for a query whose neighbours do
+ * Lists take as long as a graph that looks at as many times its width as the factor says. A graph finds little for a query whose neighbours do
  * not pass, and nothing tells that before: behind a filter, lists in memory come first.
  */
 function listsFactor({ lists, selected }: SearchCase): number {
@@ -81,7 +81,7 @@ export interface NeededCase {
   readonly passing: number
 }
 
-/** How many passing documents a graph has to find for so many hits. */
+/** How many passing documents a graph has to find for `limit` hits. */
 export function neededCount(rescored: number, { limit, passing }: NeededCase): number {
   return passing < 1 ? Math.max(rescored, Math.ceil(limit * 1.5) + EDGE) : rescored
 }
