@@ -17,6 +17,10 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** The rows of the errors that an operation may answer, whose examples are shown by a click on the status. */
+const FOLDED =
+  '.responses-table:not(.live-responses-table) .response:is([data-code^="4"], [data-code^="5"])'
+
 // Without a null validatorUrl, Swagger UI asks a public service to judge the contract.
 const START_SCRIPT = `SwaggerUIBundle({
   url: 'openapi.yaml',
@@ -24,6 +28,17 @@ const START_SCRIPT = `SwaggerUIBundle({
   deepLinking: true,
   validatorUrl: null,
 })
+document.addEventListener('click', ({ target }) => {
+  const status = target.closest('${FOLDED} > .response-col_status')
+  status?.parentElement.classList.toggle('unfolded')
+})
+`
+
+// An operation has a dozen errors of one form: their examples would be most of the page.
+const STYLE = `${FOLDED} > .response-col_status { cursor: pointer; }
+${FOLDED} > .response-col_status::before { content: '\\25b8\\a0'; }
+${FOLDED}.unfolded > .response-col_status::before { content: '\\25be\\a0'; }
+${FOLDED}:not(.unfolded) :is(.model-example, .response-controls) { display: none; }
 `
 
 const ASSET_TYPES: ReadonlyMap<string, string> = new Map([
@@ -68,6 +83,7 @@ async function assetReply(name: string): Promise<BytesReply | undefined> {
   if (name === 'start.js') {
     return pageReply(Buffer.from(START_SCRIPT), 'text/javascript; charset=utf-8')
   }
+  if (name === 'page.css') return pageReply(Buffer.from(STYLE), 'text/css; charset=utf-8')
   const type = ASSET_TYPES.get(name)
   if (type === undefined) return undefined
   const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`))
@@ -82,6 +98,7 @@ function pageText(title: string, folder: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
 <link rel="stylesheet" href="${folder}/swagger-ui.css">
+<link rel="stylesheet" href="${folder}/page.css">
 <link rel="icon" href="${folder}/favicon-32x32.png">
 </head>
 <body>

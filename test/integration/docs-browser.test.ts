@@ -84,6 +84,13 @@ describe('the API pages in a browser', () => {
 })
 
 function shows(contract: ContractName, page: () => DocsPage): void {
+  it('fold the examples of errors, and show one at a click', async () => {
+    const [first = ''] = operationIds(contract)
+
+    expect(await page().errorExamples(first)).to.deep.equal([0, 1])
+    expect(page().takeComplaints()).to.deep.equal([])
+  })
+
   it('show every operation, and fill in all required parameters', async () => {
     expect(await page().operations()).to.have.members(operationIds(contract))
     expect(page().takeComplaints()).to.deep.equal([])

@@ -50,6 +50,20 @@ export class DocsPage {
     return { status: Number.parseInt(status ?? '', 10), shown }
   }
 
+  /** How many examples of errors an open operation shows: at first, and after a click on the first status of one. */
+  async errorExamples(operationId: string): Promise<readonly [before: number, after: number]> {
+    const block = this.#page.locator(`.opblock[id$="-${operationId}"]`)
+    await press(block.locator('.opblock-summary-control'))
+    const errors = block.locator('.responses-table .response:not([data-code^="2"])')
+    await errors.first().waitFor()
+    const shown = () => errors.locator('.model-example').filter({ visible: true }).count()
+    const before = await shown()
+    await press(errors.first().locator('.response-col_status'))
+    const after = await shown()
+    await press(block.locator('.opblock-summary-control'))
+    return [before, after]
+  }
+
   close(): Promise<void> {
     return this.#page.close()
   }
