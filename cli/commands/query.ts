@@ -91,6 +91,9 @@ const HELP = `
 QUERY holds words, field:word, "phrases", +must, -must_not, AND, OR, NOT,
 (brackets), ranges like price:[5 TO 9], wild*, and fuzzy~. Without QUERY, every
 document is a hit. With QUERY and --meaning or --like, both lists are merged.
+
+Each document is cut to one line, in a pipe too. --fields says what is returned
+of it, which a pipe shows whole; --json prints the answer of the service.
 ${examples(
   ['words, with highlights', ownCommand('query books "sea chart*" --highlight title')],
   ['only counts', ownCommand('query packages --limit 0 --facet license --facet keywords')],
@@ -113,7 +116,7 @@ async function runQuery(
   const answer = await askQuery(table, query, asked)
   if (options.json === true) return writeLine(out, answer.text.trim())
   const result = parseExactAnswer(answer.text)
-  await writeLine(out, queryView(result, out))
+  await writeLine(out, queryView(result, out, { isProjected: options.fields !== undefined }))
   const cursor = nextCursor(result, pageOf(options))
   if (cursor === undefined) return undefined
   return writeLine(out, paint(out, 'dim', `next page: add --cursor ${shellWord(cursor)}`))

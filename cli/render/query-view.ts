@@ -14,6 +14,9 @@ export const MARKS = { pre: '\ue000', post: '\ue001' } as const
 const BAR_COLUMNS = 24
 const KEY_COLUMNS = 28
 const INDENT = '    '
+/** Digits behind the point: of scores of words, and of others. */
+const DIGITS = 2
+const FINE_DIGITS = 4
 /** The name of what words give, in `_index_scores`. */
 const WORDS = 'full_text'
 
@@ -23,11 +26,25 @@ export interface Marks {
   readonly post: string
 }
 
-/** The view of a single query's answer. `marks` are those that the query asked for. */
-export function queryView(answer: unknown, screen: Output, marks: Marks = MARKS): string {
+/** How an answer is shown. */
+export interface QueryViewOptions {
+  /** The marks that the query asked for. */
+  readonly marks?: Marks
+  /** Documents are as they were asked for. False: they are whole, and each is cut to one line, also in a pipe. */
+  readonly isProjected?: boolean
+}
+
+/** The view of a single query's answer. */
+export function queryView(
+  answer: unknown,
+  screen: Output,
+  { marks = MARKS, isProjected = false }: QueryViewOptions = {},
+): string {
   const [result] = listOf(memberOf(answer, 'responses'))
   const hits = memberOf(result, 'hits')
-  const shown = listOf(memberOf(hits, 'hits')).flatMap((hit) => hitLines(hit, screen, marks))
+  const list = listOf(memberOf(hits, 'hits'))
+  const style = { screen, marks, columns: columnsOf(screen, isProjected), digits: digitsOf(list) }
+  const shown = list.flatMap((hit) => hitLines(hit, style))
   const facets = entriesOf(memberOf(result, 'aggregations')).flatMap(([name, facet]) =>
     facetLines(name, facet, screen),
   )
@@ -57,9 +74,32 @@ export function nextCursor(
   return isLast || !Array.isArray(sort) ? undefined : escapeControls(JSON.stringify(sort))
 }
 
-function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
+/** How all hits of a list are shown. */
+interface HitStyle {
+  readonly screen: Output
+  readonly marks: Marks
+  /** A document is cut there. */
+  readonly columns: number
+  /** Digits behind the point of all scores of the list. */
+  readonly digits: number
+}
+
+function columnsOf(screen: Output, isProjected: boolean): number {
+  return isProjected ? edgeOf(screen) : screen.columns
+}
+
+/** Scores of merged ranks are some hundredths, and differ in the digits behind; so are weak scores. */
+function digitsOf(hits: readonly unknown[]): number {
+  const largest = Math.max(...hits.map((hit) => Math.abs(numberOf(memberOf(hit, '_score')))))
+  return hits.some(isMerged) || (largest > 0 && largest < 0.1) ? FINE_DIGITS : DIGITS
+}
+
+function hitLines(hit: unknown, style: HitStyle): string[] {
+  const { screen, marks, columns, digits } = style
   const key = paint(screen, 'bold', printable(String(memberOf(hit, '_id'))))
-  const lines = [`${paint(screen, 'dim', scoreOf(hit).padStart(7))}  ${key}${foundIn(hit, screen)}`]
+  const lines = [
+    `${paint(screen, 'dim', scoreOf(hit, digits).padStart(7))}  ${key}${foundIn(hit, screen)}`,
+  ]
   const marked = entriesOf(memberOf(hit, '_highlight'))
   for (const [field, fragments] of marked) {
     for (const fragment of listOf(fragments)) {
@@ -71,7 +111,7 @@ function hitLines(hit: unknown, screen: Output, marks: Marks): string[] {
   lines.push(...matchedLines(hit, screen))
   if (lines.length > 1) return lines
   const source = printable(JSON.stringify(memberOf(hit, '_source') ?? {}))
-  return [...lines, INDENT + cutText(source, Math.max(20, edgeOf(screen) - INDENT.length))]
+  return [...lines, INDENT + cutText(source, Math.max(20, columns - INDENT.length))]
 }
 
 /** The part of a long text that an index of vectors found, where it keeps the texts of parts. */
@@ -85,16 +125,16 @@ function matchedLines(hit: unknown, screen: Output): string[] {
   return [`${INDENT}${paint(screen, 'cyan', index)}  ${shown}`]
 }
 
-/** Scores of merged ranks are some hundredths, and differ in the digits behind. */
-function scoreOf(hit: unknown): string {
-  return numberOf(memberOf(hit, '_score')).toFixed(isMerged(hit) ? 4 : 2)
+function scoreOf(hit: unknown, digits: number): string {
+  return numberOf(memberOf(hit, '_score')).toFixed(digits)
 }
 
 /** What each index gave to a merged hit. */
 function foundIn(hit: unknown, screen: Output): string {
   if (!isMerged(hit)) return ''
   const scores = entriesOf(memberOf(hit, '_index_scores')).map(
-    ([name, value]) => `${printable(name)} ${numberOf(value).toFixed(name === WORDS ? 2 : 4)}`,
+    ([name, value]) =>
+      `${printable(name)} ${numberOf(value).toFixed(name === WORDS ? DIGITS : FINE_DIGITS)}`,
   )
   return `  ${paint(screen, 'dim', scores.join(' · '))}`
 }
