@@ -54,7 +54,9 @@ type QueryStep = Pick<DemoStep, 'method' | 'path' | 'expectedStatus' | 'view'>
 /** The same view as that of `quarry query`. */
 export function hitsAndFacets(text: string, screen: Output): readonly string[] {
   const inner = { ...screen, columns: screen.columns - INDENT_COLUMNS }
-  return queryView(parseAnswer(text), inner, { marks: DEFAULT_MARKS }).replace(/^\n+/, '').split('\n')
+  return queryView(parseAnswer(text), inner, { marks: DEFAULT_MARKS })
+    .replace(/^\n+/, '')
+    .split('\n')
 }
 
 /** Shows searches and facets on the demo's table. */

@@ -60,7 +60,7 @@ describe('quarry swarm with a managed index', () => {
       inserts: NOTES,
       sync_level: 'full_index',
     })
-    expect([created.status, written.status], JSON.stringify(written.body)).to.deep.equal([200, 201])
+    expect([created.status, written.status], JSON.stringify(written.body)).to.deep.equal([201, 201])
 
     const semantic = { indexes: ['meaning'], limit: 1 }
     const found = {
