@@ -1,5 +1,6 @@
 // Processes that work on what strangers sent: with a part of the environment, and bounded memory.
 
+import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Env } from './env.ts'
@@ -28,6 +29,17 @@ const PRELOAD = /(?:^|\s)(?:--import|--require|-r)[\s=]+(file:\/\/[^\s?]+|\/[^\s
 export function preloadFolders({ NODE_OPTIONS: options = '' }: Env): readonly string[] {
   return [...options.matchAll(PRELOAD)].map(([, module = '']) => {
     return path.dirname(module.startsWith('file:') ? fileURLToPath(module) : module)
+  })
+}
+
+/**
+ * The paths, and behind each link that is among them where it leads: `node_modules` may be one, and a process with
+ * `--permission` reads a file by its real path.
+ */
+export function withTargets(paths: readonly string[]): readonly string[] {
+  return paths.flatMap((file) => {
+    const target = existsSync(file) ? realpathSync(file) : file
+    return target === file ? [file] : [file, target]
   })
 }
 

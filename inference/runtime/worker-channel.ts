@@ -11,7 +11,12 @@ import { fork } from 'node:child_process'
 import path from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { boundedNode, inheritedEnvironment, preloadFolders } from '../../lib/bounded-node.ts'
+import {
+  boundedNode,
+  inheritedEnvironment,
+  preloadFolders,
+  withTargets,
+} from '../../lib/bounded-node.ts'
 import type { Env } from '../../lib/env.ts'
 import { collected } from './large-payloads.ts'
 import { OrderedSender } from './ordered-sender.ts'
@@ -46,7 +51,9 @@ function permissionsOf(readable: readonly string[]): readonly string[] {
     '--permission',
     '--allow-addons',
     '--disable-warning=PERM0001', // that addons are allowed: the models' library is one
-    ...[...PROGRAM, ...readable].map((name) => `--allow-fs-read=${path.resolve(name)}`),
+    ...[...withTargets(PROGRAM), ...readable].map(
+      (name) => `--allow-fs-read=${path.resolve(name)}`,
+    ),
     // A directory that is not there yet is taken for a file.
     ...readable.map((name) => `--allow-fs-read=${path.join(path.resolve(name), '*')}`),
   ]

@@ -8,7 +8,12 @@ import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
-import { boundedNode, inheritedEnvironment, preloadFolders } from '../../lib/bounded-node.ts'
+import {
+  boundedNode,
+  inheritedEnvironment,
+  preloadFolders,
+  withTargets,
+} from '../../lib/bounded-node.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Env } from '../../lib/env.ts'
 import { messageOf } from '../../lib/errors.ts'
@@ -28,7 +33,7 @@ const READABLE = ['node', 'lib', 'node_modules', 'package.json']
 const PERMISSIONS = ['--permission', '--allow-addons']
 
 function permissionsOf(environment: Env): readonly string[] {
-  const program = READABLE.map((name) => path.join(PROJECT, name))
+  const program = withTargets(READABLE.map((name) => path.join(PROJECT, name)))
   const readable = [...program, ...preloadFolders(environment)]
   return [...PERMISSIONS, ...readable.map((name) => `--allow-fs-read=${name}`)]
 }
