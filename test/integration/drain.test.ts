@@ -20,8 +20,9 @@ interface Running {
 interface Server {
   readonly start: (folder: string) => Promise<Running>
   readonly path: string
-  /** The body of a request that the server answers with 200. */
   readonly body: string
+  /** The status of its answer. */
+  readonly status: number
 }
 
 const FREE = { host: '127.0.0.1', healthPort: '0', logLevel: 'error' }
@@ -31,12 +32,14 @@ const SERVERS: Readonly<Record<string, Server>> = {
     start: (dataDir) => startNode(parseNodeConfig({}, { ...FREE, dataDir, apiPort: '0' })),
     path: '/api/v1/tables/books',
     body: '{"num_shards":1}',
+    status: 201,
   },
   'the inference server': {
     start: (modelsDir) =>
       startInference(parseInferenceConfig({}, { ...FREE, modelsDir, port: '0' })),
     path: '/api/chunk',
     body: '{"text":"one two three"}',
+    status: 200,
   },
 }
 
@@ -47,7 +50,7 @@ describe('a server that stops', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  for (const [name, { start, path: route, body }] of Object.entries(SERVERS)) {
+  for (const [name, { start, path: route, body, status }] of Object.entries(SERVERS)) {
     it(`is not ready while open requests finish: ${name}`, async () => {
       const server = await start(folder)
       const readiness = () => statusOf(`${server.healthUrl}/readyz`)
@@ -62,7 +65,7 @@ describe('a server that stops', () => {
       request.end(body.slice(1))
 
       expect(whileOpen).to.equal(503)
-      expect(await answered).to.equal(200)
+      expect(await answered).to.equal(status)
       await closed
     })
   }
