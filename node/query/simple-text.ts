@@ -12,6 +12,8 @@ export interface SimpleText {
   readonly words: readonly string[]
   readonly phrases: readonly string[]
   readonly unwanted: readonly string[]
+  /** The words and phrases, in the order of the text. */
+  readonly wanted: string
   /** Whether the last word may be a prefix, because no space follows it. */
   readonly isOpen: boolean
 }
@@ -34,6 +36,20 @@ export function readSimpleText(text: string): SimpleText {
   const words = typed.filter((word) => !UNWANTED.test(word))
   unwanted.push(...typed.filter((word) => UNWANTED.test(word)).map((word) => word.slice(1)))
   const isOpen = words.length > 0 && plain.endsWith(words.at(-1) ?? '')
-  if (words.length + phrases.length > 0) return { words, phrases, unwanted, isOpen }
-  return { words: unwanted, phrases: [], unwanted: [], isOpen: false }
+  if (words.length + phrases.length > 0) {
+    return { words, phrases, unwanted, wanted: wantedIn(plain), isOpen }
+  }
+  const wanted = unwanted.join(' ')
+  return { words: unwanted, phrases: [], unwanted: [], wanted, isOpen: false }
+}
+
+function wantedIn(plain: string): string {
+  const parts = plain.replace(PHRASE, (...found) => {
+    const { minus = '', phrase = '' }: Record<string, string> = found.at(-1)
+    return minus === '' ? ` ${phrase} ` : ' '
+  })
+  return parts
+    .split(/\s+/)
+    .filter((word) => word !== '' && !UNWANTED.test(word))
+    .join(' ')
 }

@@ -45,6 +45,21 @@ export interface Expansion {
   readonly shown: string
 }
 
+/** Terms of one field. */
+export interface TermsInField {
+  readonly field: string
+  readonly terms: readonly string[]
+}
+
+/** The most by which the shape of a field multiplies a boost. */
+export const SHAPE_MAX = 1.5
+
+/** A part of a query whose boost may be multiplied by what its field is like (matching/field-shape.ts). */
+interface Shaped {
+  /** Set if it is: the field with the text of all fields, in whose documents the part's field is or is not. */
+  readonly shapedIn?: string
+}
+
 /** One position of a phrase, with the terms that match there. */
 export interface PhrasePosition {
   /** Relative to the first position. */
@@ -55,35 +70,63 @@ export interface PhrasePosition {
   readonly more?: Expansion
 }
 
+/** How a value is equal to what was typed: by its words, or as a keyword. */
+export type WholeForm =
+  /** A field of so many words, by its quantised length, has these in a row. */
+  | {
+      readonly kind: 'words'
+      readonly positions: readonly PhrasePosition[]
+      readonly length: number
+    }
+  | { readonly kind: 'keyword'; readonly field: string; readonly matcher: TermMatcher }
+
 export type EngineQuery =
   | { readonly kind: 'all'; readonly boost: number }
   | { readonly kind: 'none' }
-  | {
+  | ({
       readonly kind: 'term'
       readonly field: string
       readonly term: string
       readonly boost: number
       /** The term scores as if it were as frequent as the most frequent of these. Default: itself. */
-      readonly alike?: readonly string[]
-    }
+      readonly alike?: TermsInField
+    } & Shaped)
   /**
    * Matches documents with any matching term. They score `boost`, or by the ranking if the search
    * needs scores (matching/ranked-expansions.ts).
    */
-  | {
+  | ({
       readonly kind: 'expand'
       readonly field: string
       readonly matcher: TermMatcher
       readonly boost: number
       readonly ranking?: TermRanking
-    }
-  | {
+      /**
+       * The closest terms of `field` are looked up and score in this field instead, as rare as they are in `field`.
+       * Other terms match nothing.
+       */
+      readonly scoredIn?: string
+    } & Shaped)
+  | ({
       readonly kind: 'phrase'
       readonly field: string
       readonly positions: readonly PhrasePosition[]
       readonly slop: number
       readonly boost: number
-    }
+      /** The phrase is as rare as these together, each as the most frequent of its terms. Default: its positions. */
+      readonly alike?: readonly TermsInField[]
+    } & Shaped)
+  /** The whole value of a field is what was typed, in one of these forms. All matches score the boost times the rarity. */
+  | ({
+      readonly kind: 'whole'
+      readonly field: string
+      readonly forms: readonly WholeForm[]
+      readonly boost: number
+      /** As rare as these together, each as the most frequent of its terms. */
+      readonly alike: readonly TermsInField[]
+      /** Set if only a value that few documents have, by this keyword, tells the document. */
+      readonly value: { readonly field: string; readonly term: string } | undefined
+    } & Shaped)
   /**
    * min <= value <= max. An open end is an infinity, an exclusive end the next double. `exact` selects the terms of
    * documents with numbers beyond doubles (mapping/exact-numbers.ts); the engine's caller takes it out.

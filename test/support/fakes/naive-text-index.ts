@@ -2,7 +2,11 @@
 // types and the quantised lengths with the engine.
 
 import { unreachable } from '../../../lib/assert.ts'
-import type { EngineQuery, TermRanking } from '../../../node/index/text/engine-query.ts'
+import type {
+  EngineQuery,
+  TermRanking,
+  TermsInField,
+} from '../../../node/index/text/engine-query.ts'
 import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
 import type { SortValue } from '../../../node/query/request/query-cursor.ts'
 import type {
@@ -91,7 +95,7 @@ export class NaiveTextIndex {
         return this.#bm25(
           document,
           query,
-          [query.alike ?? query.term],
+          [query.alike ?? { field: query.field, terms: [query.term] }],
           frequencyOf(document, query),
         )
       case 'phrase': {
@@ -99,10 +103,12 @@ export class NaiveTextIndex {
         return this.#bm25(
           document,
           query,
-          query.positions.map(({ terms }) => terms),
+          query.alike ?? query.positions.map(({ terms }) => ({ field: query.field, terms })),
           frequency,
         )
       }
+      case 'whole':
+        return this.#whole(document, query)
       case 'boolean':
         return this.#boolean(document, query)
       case 'best': {
@@ -116,6 +122,9 @@ export class NaiveTextIndex {
   }
 
   #constant(document: IndexableDocument, query: ConstantQuery): number | undefined {
+    if (query.kind === 'expand' && query.scoredIn !== undefined) {
+      return this.#nearest(document, query)
+    }
     if (!matchesConstant(document, query)) return undefined
     return query.kind === 'expand' ? this.#ranked(document, query) : query.boost
   }
@@ -126,13 +135,33 @@ export class NaiveTextIndex {
     if (ranking === undefined) return boost
     const matching = this.#matchingTerms(query, ranking)
     const closest = matching.slice(0, ranking.termsMax)
-    const alike = closest.map(({ term }) => term)
+    const alike = { field, terms: closest.map(({ term }) => term) }
     let score = matching.length > closest.length ? boost * 0.1 : 0
     for (const { term, closeness } of closest) {
       const one = { field, term, boost: boost * closeness }
       score += this.#bm25(document, one, [alike], frequencyOf(document, one)) ?? 0
     }
     return score
+  }
+
+  /** The best of the closest terms, in another field. */
+  #nearest(document: IndexableDocument, query: ExpandQuery): number | undefined {
+    const { field, boost, ranking, scoredIn = field, shapedIn } = query
+    if (ranking === undefined) return undefined
+    const closest = this.#matchingTerms(query, ranking).slice(0, ranking.termsMax)
+    const alike = { field, terms: closest.map(({ term }) => term) }
+    const scores = closest.flatMap(({ term, closeness }) => {
+      const weighed = {
+        field: scoredIn,
+        boost: boost * closeness,
+        ...(shapedIn !== undefined && { shapedIn }),
+      }
+      return (
+        this.#bm25(document, weighed, [alike], frequencyOf(document, { field: scoredIn, term })) ??
+        []
+      )
+    })
+    return scores.length === 0 ? undefined : Math.max(...scores)
   }
 
   /** The matching terms of all documents, with the closest first. */
@@ -167,29 +196,85 @@ export class NaiveTextIndex {
     return [...must, ...should].reduce<number>((sum, score) => sum + (score ?? 0), 0) * query.boost
   }
 
+  /** Constant for all documents whose value it is. */
+  #whole(
+    document: IndexableDocument,
+    query: Extract<EngineQuery, { kind: 'whole' }>,
+  ): number | undefined {
+    const isWhole = query.forms.some((form) => {
+      if (form.kind === 'keyword') {
+        return termsOf(fieldOf(document, form.field)).some(
+          (term) => term.startsWith(form.matcher.prefix) && form.matcher.matches(term),
+        )
+      }
+      const { positions } = form
+      const phrase = { kind: 'phrase', field: query.field, positions, slop: 0, boost: 1 } as const
+      const length = byteOfLength(lengthOf(document, query.field))
+      return length === form.length && phraseFrequency(document, phrase) > 0
+    })
+    if (!isWhole) return undefined
+    const known = query.value
+    const docFreq = known === undefined ? 1 : this.#docFreq(known.field, known.term)
+    const share = docFreq >= 1 && docFreq <= 3 ? 1 : 0.2
+    return query.boost * share * this.#shape(query) * this.#rarity(query.alike)
+  }
+
   #bm25(
     document: IndexableDocument,
-    { field, boost }: { readonly field: string; readonly boost: number },
-    parts: readonly (string | readonly string[])[],
+    query: { readonly field: string; readonly boost: number; readonly shapedIn?: string },
+    parts: readonly TermsInField[],
     frequency: number,
   ): number | undefined {
     if (frequency === 0) return undefined
-    const count = (what: string, valueOf: (other: IndexableDocument) => number): number =>
-      this.#count(`${field} ${what}`, valueOf)
+    const { field, boost } = query
     const isText = fieldOf(document, field)?.kind === 'text'
-    const withField = count('documents', (other) => (lengthOf(other, field) > 0 ? 1 : 0))
-    const docCount = isText ? withField : count('all', () => 1)
-    const average = count('lengths', (other) => lengthOf(other, field)) / withField
     const own = isText ? lengthOf(document, field) : 0
-    const lengthRatio = own > 0 ? own / average : 1
-    const docFreq = (term: string): number =>
-      count(`term ${term}`, (other) => (termsOf(fieldOf(other, field)).includes(term) ? 1 : 0))
-    const idf = parts.map((part) => {
-      const n = Math.max(...[part].flat().map(docFreq))
+    const lengthRatio = own > 0 ? own / this.#averageLength(field) : 1
+    const weight = this.#rarity(parts) * boost * this.#shape(query)
+    return (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
+  }
+
+  /** The sum of the idf of the parts, each as frequent as the most frequent of its terms. */
+  #rarity(parts: readonly TermsInField[]): number {
+    const idf = parts.map(({ field, terms }) => {
+      const docCount = this.#docCount(field)
+      const n = Math.max(...terms.map((term) => this.#docFreq(field, term)))
       return Math.log(1 + (docCount - n + 0.5) / (n + 0.5))
     })
-    const weight = idf.reduce((sum, value) => sum + value, 0) * boost
-    return (weight * (frequency * 2.2)) / (frequency + 1.2 * (1 - 0.75 + 0.75 * lengthRatio))
+    return idf.reduce((sum, value) => sum + value, 0)
+  }
+
+  #shape({ field, shapedIn }: { readonly field: string; readonly shapedIn?: string }): number {
+    if (shapedIn === undefined) return 1
+    const withField = this.#withField(field)
+    if (withField === 0) return 1
+    const links = Math.max(this.#docFreq(field, 'http'), this.#docFreq(field, 'https'))
+    if (links > withField / 2) return 0.1
+    const coverage = Math.sqrt(withField / Math.max(withField, this.#docCount(shapedIn)))
+    const brevity = Math.sqrt(8 / this.#averageLength(field))
+    return Math.min(1.5, Math.max(0.25, brevity)) * coverage
+  }
+
+  #withField(field: string): number {
+    return this.#count(`${field} documents`, (other) => (lengthOf(other, field) > 0 ? 1 : 0))
+  }
+
+  #averageLength(field: string): number {
+    return (
+      this.#count(`${field} lengths`, (other) => lengthOf(other, field)) / this.#withField(field)
+    )
+  }
+
+  /** The documents with the field if it has texts, and all of them otherwise. */
+  #docCount(field: string): number {
+    const withField = this.#withField(field)
+    return withField > 0 ? withField : this.#count('all', () => 1)
+  }
+
+  #docFreq(field: string, term: string): number {
+    return this.#count(`${field} term ${term}`, (other) => {
+      return termsOf(fieldOf(other, field)).includes(term) ? 1 : 0
+    })
   }
 
   #count(what: string, valueOf: (document: IndexableDocument) => number): number {
@@ -241,10 +326,18 @@ function sortValueOf(sort: SortField, document: IndexableDocument, score: number
 
 type ConstantQuery = Exclude<
   EngineQuery,
-  { kind: 'none' | 'all' | 'term' | 'phrase' | 'boolean' | 'best' }
+  { kind: 'none' | 'all' | 'term' | 'phrase' | 'whole' | 'boolean' | 'best' }
 >
 
-const SCORED: ReadonlySet<string> = new Set(['none', 'all', 'term', 'phrase', 'boolean', 'best'])
+const SCORED: ReadonlySet<string> = new Set([
+  'none',
+  'all',
+  'term',
+  'phrase',
+  'whole',
+  'boolean',
+  'best',
+])
 
 function isConstant(query: EngineQuery): query is ConstantQuery {
   return !SCORED.has(query.kind)

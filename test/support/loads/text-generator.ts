@@ -88,8 +88,12 @@ export class TextGenerator {
     })
     const few = <T>(make: () => T): T[] => Array.from({ length: this.below(3) }, make)
     const place = () => ({ lon: this.below(20), lat: this.below(20) })
+    const title = Array.from({ length: this.below(4) }, (_, at) => {
+      return { term: this.below(8) === 0 ? 'https' : this.word(), position: at }
+    })
     const fields: IndexableDocument['fields'] = [
       { kind: 'text', name: 'body', tokens, length },
+      { kind: 'text', name: 'title', tokens: title, length: title.length },
       { kind: 'keyword', name: 'tag', values: few(() => this.pick(TAGS)) },
       { kind: 'number', name: 'rank', values: few(() => this.below(20) / 2 - 3) },
       { kind: 'point', name: 'place', values: few(place) },
@@ -108,7 +112,7 @@ export class TextGenerator {
     const words = (most: number): EngineQuery[] =>
       Array.from({ length: 1 + this.below(most) }, () => this.#termQuery())
     const none = { must: [], should: [], minShould: 0, mustNot: [], filter: [] }
-    switch (this.below(depth > 0 ? 10 : 5)) {
+    switch (this.below(depth > 0 ? 11 : 5)) {
       case 0:
       case 1:
       case 2:
@@ -123,6 +127,8 @@ export class TextGenerator {
         return { kind: 'boolean', ...none, must: words(3), boost, mustNot: parts(1) }
       case 7:
         return { kind: 'best', parts: [this.query(depth - 1), ...parts(2)], boost }
+      case 8:
+        return { kind: 'boolean', ...none, must: words(1), should: this.#evidence(), boost }
       default: {
         const should = parts(3)
         const minShould = this.below(should.length + 2)
@@ -150,6 +156,34 @@ export class TextGenerator {
 
   #boost(): number {
     return this.below(3) === 0 ? 0.5 + this.below(4) : 1
+  }
+
+  /** What exact matches add, as of a typed text: as rare as in another field, weighed by the field, and whole values. */
+  #evidence(): readonly EngineQuery[] {
+    const typed = Array.from({ length: 1 + this.below(3) }, () => this.word())
+    const alike = typed.map((term) => ({ field: 'body', terms: [term] }))
+    const [first = ''] = typed
+    const title = { field: 'title', boost: this.#boost(), shapedIn: 'body' } as const
+    const positions = typed.map((term, offset) => ({ offset, terms: [term] }))
+    const keyword = { kind: 'keyword', field: 'tag', matcher: prefixMatcher(first) } as const
+    const words = { kind: 'words', positions, length: typed.length } as const
+    const value = this.below(2) === 0 ? undefined : { field: 'tag', term: this.pick(TAGS) }
+    const options = { distance: 1 + this.below(2), prefixLength: 0 }
+    const matcher = fuzzyMatcher(first, options)
+    const ranking = { ...fuzzyRanking(first, options), name: `near ${options.distance} ${first}` }
+    const evidence: readonly EngineQuery[] = [
+      { kind: 'term', ...title, term: first, alike: { field: 'body', terms: [first] } },
+      { kind: 'phrase', ...title, positions, slop: 0, alike },
+      {
+        kind: 'whole',
+        ...title,
+        forms: this.below(3) === 0 ? [words, keyword] : [words],
+        alike,
+        value,
+      },
+      { kind: 'expand', ...title, field: 'body', scoredIn: 'title', matcher, ranking },
+    ]
+    return evidence.filter(() => this.below(3) > 0)
   }
 
   #constantQuery(boost: number): EngineQuery {
@@ -193,7 +227,9 @@ export class TextGenerator {
     if (this.below(3) === 0) {
       const [word, distance] = [this.word(), 1 + this.below(2)]
       const options = { distance, prefixLength: this.below(3) }
-      const ranking = { ...fuzzyRanking(word, options), termsMax }
+      const fuzzy = fuzzyRanking(word, options)
+      // A ranking of another number of terms has another name.
+      const ranking = { ...fuzzy, name: `${fuzzy.name} ${termsMax}`, termsMax }
       const matcher = fuzzyMatcher(word, options)
       return { kind: 'expand', field: 'body', matcher, boost, ranking }
     }

@@ -116,6 +116,11 @@ export class FieldMapping {
     return this.#plans.namesInAll()
   }
 
+  /** Whether a schema gives any field a weight. */
+  get hasBoosts(): boolean {
+    return this.#plans.hasBoosts
+  }
+
   /** The weight of a match in the field (`x-service-boost`). The default is 1. */
   boostOf(path: string): number {
     return this.#plans.boostOf(path)

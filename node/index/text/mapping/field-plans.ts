@@ -156,6 +156,10 @@ export class FieldPlans {
     return [...this.#inAll]
   }
 
+  get hasBoosts(): boolean {
+    return this.#boosts.size > 0
+  }
+
   boostOf(path: string): number {
     return this.#boosts.get(path) ?? 1
   }

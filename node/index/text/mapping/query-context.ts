@@ -129,6 +129,15 @@ export class QueryContext {
     )
   }
 
+  /** The analyzer for text of documents in the field. */
+  documentAnalyzer({ analyzer }: IndexedField): Analyzer {
+    const name = analyzer ?? 'keyword'
+    return must(
+      this.mapping.analysis.ofDocuments(name),
+      `analyzer ${name}, which was checked with the schema`,
+    )
+  }
+
   /** The tokens of a text for the field, with the table's synonyms for them. */
   spans(
     field: IndexedField,

@@ -2,7 +2,8 @@
 // the last word as a prefix. Exact matches in a field add to the score, by the field's weight.
 
 import { CANONICAL } from '../analysis/fold-term.ts'
-import { KEYWORD_SUFFIX } from './field-names.ts'
+import { chosenField } from './evidence-fields.ts'
+import { evidenceOf, type Expansion } from './exact-evidence.ts'
 import { NOTHING, refusal } from './query-context.ts'
 import { combine, compoundTerms, fuzzyTerm, hasTerms } from './resolve-text.ts'
 import { anyOf, phraseOf, phraseWordings, wordingQuery } from './synonym-queries.ts'
@@ -19,8 +20,6 @@ import type { QueryContext } from './query-context.ts'
  * it is.
  */
 const TYPOS_MAX = 64
-/** The limit of fields in which an exact match adds to the score. */
-const EXACT_FIELDS_MAX = 20
 /** The score of a word's parts, as a share of that of the whole word. */
 const PARTS_SHARE = 0.25
 /** A prefix of one letter matches too much. */
@@ -28,10 +27,9 @@ const PREFIX_LENGTH_MIN = 2
 /** Particles follow a Korean noun without a space, so a word of the text may be longer (0099). */
 const HANGUL = /^[\uac00-\ud7a3]+$/
 /**
- * The bonus of exact matches, in boosts of the field: of words, of all words in a row, of a whole
- * value.
+ * What finding a text among all text counts beside exact matches in fields: it decides where there are none, as of typos.
  */
-const BONUS = { words: 1, phrase: 2, whole: 4 } as const
+const ALL_TEXT_SHARE = 0.25
 
 interface SearchedField {
   readonly field: IndexedField
@@ -43,7 +41,7 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
   const searched =
     query.fields === undefined ? allText(context) : namedFields(query.fields, context)
   if (searched.length === 0) return NOTHING
-  const { words, phrases, unwanted, isOpen } = readSimpleText(query.text)
+  const { words, phrases, unwanted, wanted, isOpen } = readSimpleText(query.text)
   const search = new SimpleSearch(searched, context)
   const groups = search.groupsOf(words)
   const found = groups.map((group, index) => {
@@ -53,21 +51,28 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
     ? search.decided(found, words.at(-1))
     : { required: found, hoped: [] }
   const must = [mostOf(required.filter(isSomething)), ...phrases.map((one) => search.phrase(one))]
-  const exact = query.fields === undefined ? exactFields(context) : searched
-  const bonuses = bonusesOf(exact, { text: query.text.trim(), words, context })
+  const isNamed = query.fields !== undefined
+  const typed = { text: wanted, near: search.near, context }
+  const bonuses = isNamed
+    ? evidenceOf({ ...typed, allText: undefined }, searched.map(asChosen))
+    : evidenceOf({ ...typed, allText: searched[0]?.field })
   const needed = must.filter(isSomething)
   if (needed.length === 0) {
     context.warn(`"${query.text.slice(0, 100)}" contains only stop words and signs`)
   }
   return {
     kind: 'boolean',
-    must: needed,
+    must: isNamed ? needed : [scaled(needed, ALL_TEXT_SHARE)].filter(isSomething),
     should: [...hoped, ...bonuses],
     minShould: needed.length === 0 ? 1 : 0,
     mustNot: unwanted.map((one) => search.phrase(one)).filter(isSomething),
     filter: [],
     boost: query.boost,
   }
+}
+
+function asChosen({ field, boost }: SearchedField) {
+  return chosenField(field, boost)
 }
 
 function allText(context: QueryContext): readonly SearchedField[] {
@@ -87,16 +92,9 @@ function namedFields(
   })
 }
 
-/** The fields with the highest weights among those that are searched without a name. */
-function exactFields({ mapping }: QueryContext): readonly SearchedField[] {
-  return mapping
-    .namesInAll()
-    .map((name) => ({ field: mapping.resolveField(name), boost: mapping.boostOf(name) }))
-    .flatMap(({ field, boost }) => {
-      return field === undefined || field.kind === 'unindexed' ? [] : [{ field, boost }]
-    })
-    .toSorted((a, b) => b.boost - a.boost)
-    .slice(0, EXACT_FIELDS_MAX)
+function scaled(must: readonly EngineQuery[], boost: number): EngineQuery {
+  if (must.length === 0) return NOTHING
+  return { kind: 'boolean', must, should: [], minShould: 0, mustNot: [], filter: [], boost }
 }
 
 /** Requires both words of two, and three in four of more. */
@@ -119,6 +117,8 @@ class SimpleSearch {
   readonly #fields: readonly SearchedField[]
   readonly #context: QueryContext
   #typosLeft = TYPOS_MAX
+  /** By term, the expansions by which it was looked for. */
+  readonly near = new Map<string, readonly Expansion[]>()
 
   constructor(fields: readonly SearchedField[], context: QueryContext) {
     this.#fields = fields
@@ -241,8 +241,11 @@ class SimpleSearch {
     const fuzziness = this.#typosLeft >= 0 ? 'auto' : 0
     const spelt = fuzzyTerm({ field: field.indexField, term, fuzziness, prefixLength: 1 }, boost)
     const isBegun = mayContinue && term.length >= PREFIX_LENGTH_MIN
-    if (!isBegun && !HANGUL.test(term)) return spelt
-    return { kind: 'best', parts: [spelt, prefixIn({ field, boost }, term)], boost: 1 }
+    const begun = isBegun || HANGUL.test(term) ? [prefixIn({ field, boost }, term)] : []
+    const parts = [spelt, ...begun]
+    const expansions = parts.filter((part) => part.kind === 'expand')
+    if (expansions.length > 0) this.near.set(term, expansions)
+    return anyOf(parts)
   }
 }
 
@@ -254,50 +257,6 @@ function prefixIn({ field, boost }: SearchedField, begun: string): EngineQuery {
     boost,
     ranking: prefixRanking(begun),
   }
-}
-
-interface Typed {
-  readonly text: string
-  readonly words: readonly string[]
-  readonly context: QueryContext
-}
-
-function bonusesOf(fields: readonly SearchedField[], typed: Typed): readonly EngineQuery[] {
-  const { text, words, context } = typed
-  const tokens = fields.map((one) => ({
-    ...one,
-    found: tokensIn(one.field, words.join(' '), context),
-  }))
-  const inWords = tokens.map(({ field, boost, found }) => {
-    const terms = [...new Set(found.map(({ term }) => term))]
-    const parts = terms.map((term): EngineQuery => {
-      return { kind: 'term', field: field.indexField, term, boost: boost * BONUS.words }
-    })
-    return combine(parts, 'or')
-  })
-  const inRows = tokens.map(({ field, boost, found }) => {
-    return found.length < 2 ? NOTHING : phraseIn({ field, boost: boost * BONUS.phrase }, found)
-  })
-  const wholes = fields.map(({ field, boost }): EngineQuery => {
-    const whole = context.mapping.resolveField(field.indexField + KEYWORD_SUFFIX)
-    if (whole?.kind !== 'keyword') return NOTHING
-    return {
-      kind: 'term',
-      field: whole.indexField,
-      term: CANONICAL.term(text),
-      boost: boost * BONUS.whole,
-    }
-  })
-  return [inWords, inRows, wholes].map(anyOf).filter(isSomething)
-}
-
-function phraseIn({ field, boost }: SearchedField, tokens: readonly IndexableToken[]): EngineQuery {
-  const [first] = tokens
-  if (first === undefined) return NOTHING
-  const positions = tokens.map(({ term, position }) => {
-    return { offset: position - first.position, terms: [term] }
-  })
-  return phraseOf({ field: field.indexField, positions, slop: 0, boost })
 }
 
 /**

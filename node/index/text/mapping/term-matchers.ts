@@ -100,6 +100,32 @@ export function regexpMatcher(pattern: string): TermMatcher {
   }
 }
 
+/**
+ * Matches the text in any case, for each way to begin it. Terms that begin otherwise are not walked: a letter whose
+ * cases are not these two is written in one of them.
+ */
+export function anyCaseMatchers(text: string): readonly TermMatcher[] {
+  const wanted = text.toLowerCase()
+  const first = String.fromCodePoint(text.codePointAt(0) ?? 0)
+  const beginnings = new Set([first, first.toLowerCase(), first.toUpperCase()])
+  return [...beginnings].map((prefix) => {
+    let deadEnd: string | undefined
+    return {
+      prefix,
+      upTo: undefined,
+      matches: (term) => {
+        const lower = term.toLowerCase()
+        // A letter whose lower case is longer moves those behind it.
+        const isAligned = lower.length === term.length
+        const common = commonPrefix(lower, wanted).length
+        deadEnd = isAligned && common < term.length ? term.slice(0, common + 1) : undefined
+        return lower === wanted
+      },
+      deadEnd: () => deadEnd,
+    }
+  })
+}
+
 /** Exactly these terms match. */
 export function listMatcher(terms: readonly string[]): TermMatcher {
   const known = new Set(terms)

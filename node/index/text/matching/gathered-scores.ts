@@ -1,4 +1,4 @@
-// Adds up the scores of many alternative terms, term by term. A walk would look at each term for each
+// Adds up the scores of many alternative terms, or keeps the best of them, term by term. A walk would look at each term for each
 // document, which costs terms × documents; this costs one pass over the postings of the terms.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
@@ -29,7 +29,7 @@ export function isGathered(alternatives: readonly EngineQuery[], docCount: numbe
 }
 
 /**
- * The sums of the scores of several terms in one segment. The caller adds every term before it
+ * The sums of the scores of several terms in one segment, or the best of them. The caller adds every term before it
  * asks for the first document; then it walks like any other scorer.
  */
 export class GatheredScores implements Scorer {
@@ -37,8 +37,10 @@ export class GatheredScores implements Scorer {
   readonly #bits: Bitset
   readonly #scores: Float64Array
   #cost: number | undefined
+  readonly #takesBest: boolean
 
-  constructor(docCount: number) {
+  constructor(docCount: number, combine: 'sum' | 'best') {
+    this.#takesBest = combine === 'best'
     this.#bits = newBitset(docCount)
     this.#scores = new Float64Array(docCount)
   }
@@ -52,7 +54,8 @@ export class GatheredScores implements Scorer {
     const { cursor } = term
     for (let block = 0; block < cursor.source.blockCount; block += 1) {
       cursor.openBlock(block)
-      addBlock(term, this.#bits, this.#scores)
+      if (this.#takesBest) takeBest(term, this.#bits, this.#scores)
+      else addBlock(term, this.#bits, this.#scores)
       if (poll.spend(cursor.count)) yield poll.renewed()
     }
   }
@@ -92,6 +95,17 @@ function addBlock(term: TermScorer, bits: Bitset, scores: Float64Array): void {
   for (let i = 0; i < count; i += 1) {
     const doc = u32At(docs, i)
     scores[doc] = f64At(scores, doc) + term.scoreOf(doc, u32At(freqs, i))
+    setBit(bits, doc)
+  }
+}
+
+function takeBest(term: TermScorer, bits: Bitset, scores: Float64Array): void {
+  const { cursor } = term
+  cursor.loadFreqs()
+  const { docs, freqs, count } = cursor
+  for (let i = 0; i < count; i += 1) {
+    const doc = u32At(docs, i)
+    scores[doc] = Math.max(f64At(scores, doc), term.scoreOf(doc, u32At(freqs, i)))
     setBit(bits, doc)
   }
 }

@@ -94,6 +94,8 @@ export interface PhraseOptions extends TermWeight {
   readonly norms: FieldNorms
   readonly slop: number
   readonly poll: Poll
+  /** Set if only documents of this norm match, which all score alike. */
+  readonly whole: { readonly length: number; readonly score: number } | undefined
 }
 
 /** BM25 of a phrase. Its frequency is the number of occurrences; its idf is the sum of its terms' idf. */
@@ -130,7 +132,7 @@ export class PhraseScorer implements Scorer {
       if (doc === PAUSED) return PAUSED
       this.#resumeAt = doc
       if (doc === NO_MORE) break
-      const frequency = this.#countOn()
+      const frequency = this.#hasLength(doc) ? this.#countOn() : 0
       if (frequency === PAUSED) return PAUSED
       this.#frequency = frequency
       if (frequency > 0) break
@@ -144,9 +146,15 @@ export class PhraseScorer implements Scorer {
   }
 
   score(): number {
-    const { weight, lengths, norms } = this.#options
+    const { weight, lengths, norms, whole } = this.#options
+    if (whole !== undefined) return whole.score
     const length = lengths[norms.at(this.doc)] ?? K1
     return (weight * this.#frequency) / (this.#frequency + length)
+  }
+
+  #hasLength(doc: number): boolean {
+    const { whole, norms } = this.#options
+    return whole === undefined || norms.at(doc) === whole.length
   }
 
   /** The first document at or behind `target` that has every position, or PAUSED. */

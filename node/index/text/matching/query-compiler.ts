@@ -23,7 +23,7 @@ import {
 } from './scorer.ts'
 import { columnOf, type EngineQueryOf } from './set-query.ts'
 import type { Weights } from './statistics.ts'
-import { TermScorer } from './term-scorer.ts'
+import { TermScorer, type TermWeight } from './term-scorer.ts'
 
 type BooleanQuery = EngineQueryOf<'boolean'>
 
@@ -31,6 +31,8 @@ type BooleanQuery = EngineQueryOf<'boolean'>
 const LIST_RATIO = 64
 const WORDS_PER_UNIT = 4
 
+/** What is whole scores by nothing else. */
+const NO_WEIGHT: TermWeight = { weight: 0, lengths: new Float64Array(0) }
 /** The cost of looking up a term and making its scorer. */
 const TERM_COST = 256
 
@@ -61,10 +63,12 @@ export class QueryCompiler {
         return (yield* this.terms([query], factor))[0] ?? new EmptyScorer()
       case 'phrase':
         return yield* this.#phrase(query, boost)
+      case 'whole':
+        return yield* this.#whole(query, boost)
       case 'boolean':
         return yield* this.#boolean(query, boost)
       case 'best':
-        return this.#anyOf(yield* this.#compileAll(query.parts, boost), { combine: 'best' })
+        return this.#anyOf(yield* this.#best(query.parts, boost), { combine: 'best' })
       default:
         return unreachable(query)
     }
@@ -139,21 +143,47 @@ export class QueryCompiler {
   }
 
   *#phrase(query: EngineQueryOf<'phrase'>, boost: number): Sliced<Scorer> {
+    const places = yield* this.#places(query)
+    if (places.length === 0) return new EmptyScorer()
+    const weight = this.#weights.ofPhrase(query, boost)
+    const options = { ...weight, norms: this.#norms(query.field), poll: this.#poll }
+    return new PhraseScorer(places, { ...options, slop: query.slop, whole: undefined })
+  }
+
+  *#whole(query: EngineQueryOf<'whole'>, boost: number): Sliced<Scorer> {
+    const { field, forms } = query
+    const score = this.#weights.ofWhole(query, boost)
+    const common = { ...NO_WEIGHT, norms: this.#norms(field), slop: 0, poll: this.#poll }
+    const scorers: Scorer[] = []
+    for (const form of forms) {
+      if (form.kind === 'keyword') {
+        scorers.push(this.#constant(yield* this.set({ ...form, kind: 'expand', boost: 1 }), score))
+        continue
+      }
+      const places = yield* this.#places({ field, positions: form.positions })
+      if (places.length === 0) continue
+      scorers.push(new PhraseScorer(places, { ...common, whole: { length: form.length, score } }))
+    }
+    return scorers.length === 0 ? new EmptyScorer() : this.#anyOf(scorers, { combine: 'best' })
+  }
+
+  /** None if no document of the segment has all of them. */
+  *#places({
+    field,
+    positions,
+  }: Pick<EngineQueryOf<'phrase'>, 'field' | 'positions'>): Sliced<readonly PhrasePlace[]> {
     const places: PhrasePlace[] = []
     const known = new Map<string, PhraseCursor>()
-    for (const { offset, terms } of query.positions) {
+    for (const { offset, terms } of positions) {
       // Words that come again are walked once: their positions may be many.
       const name = JSON.stringify(terms)
-      const position = known.get(name) ?? this.#phraseCursor(query.field, terms)
-      if (position === undefined) return new EmptyScorer()
+      const position = known.get(name) ?? this.#phraseCursor(field, terms)
+      if (position === undefined) return []
       known.set(name, position)
       places.push({ offset, position })
       if (this.#poll.spend(TERM_COST * terms.length)) yield this.#poll.renewed()
     }
-    if (places.length === 0) return new EmptyScorer()
-    const weight = this.#weights.ofPhrase(query.field, query.positions, boost)
-    const norms = this.#norms(query.field)
-    return new PhraseScorer(places, { ...weight, norms, slop: query.slop, poll: this.#poll })
+    return places
   }
 
   /** Undefined if no document of the segment has any of the terms. */
@@ -184,6 +214,23 @@ export class QueryCompiler {
     return new OptionalScorer(allowed, this.#anyOf(should))
   }
 
+  *#best(parts: readonly EngineQuery[], boost: number): Sliced<readonly Scorer[]> {
+    const { docCount } = this.#live.segment
+    const terms = parts.filter((part) => part.kind === 'term')
+    const isWhole = terms.length === parts.length
+    if (!isWhole || this.#gathered >= GATHERED_MAX || !isGathered(parts, docCount)) {
+      return yield* this.#compileAll(parts, boost)
+    }
+    this.#gathered += 1
+    const scores = new GatheredScores(docCount, 'best')
+    for (const query of terms) {
+      const term = this.#term(query, boost)
+      if (term !== undefined) yield* scores.addTerm(term, this.#poll)
+      if (this.#poll.isDue) yield this.#poll.renewed()
+    }
+    return [scores]
+  }
+
   *#alternatives(
     queries: readonly EngineQuery[],
     { boost, needed }: { readonly boost: number; readonly needed: number },
@@ -194,7 +241,7 @@ export class QueryCompiler {
       return yield* this.#compileAll(queries, boost)
     }
     this.#gathered += 1
-    const scores = new GatheredScores(docCount)
+    const scores = new GatheredScores(docCount, 'sum')
     for (const query of queries) {
       if (query.kind === 'term') {
         const term = this.#term(query, boost)

@@ -79,7 +79,12 @@ export function* gatherExpansions(
 /** The query with the closest terms in place of the expansions that score. */
 export function rankExpansions(query: EngineQuery, expansions: Expansions): EngineQuery {
   if (expansions.size === 0) return query
-  if (isRanked(query)) return combined(alternativesOf(query, expansions))
+  if (isRanked(query)) {
+    const alternatives = alternativesOf(query, expansions)
+    if (query.scoredIn === undefined) return combined(alternatives)
+    // The words of a text add up; for a name, the closest of them says how near it is.
+    return { kind: 'best', parts: alternatives, boost: 1 }
+  }
   if (query.kind === 'best') {
     return { ...query, parts: query.parts.map((part) => rankExpansions(part, expansions)) }
   }
@@ -91,7 +96,7 @@ export function rankExpansions(query: EngineQuery, expansions: Expansions): Engi
     ...query,
     must: must.map((part) => rankExpansions(part, expansions)),
     should: should.flatMap((part) => {
-      return isFlat && isRanked(part)
+      return isFlat && isRanked(part) && part.scoredIn === undefined
         ? alternativesOf(part, expansions)
         : [rankExpansions(part, expansions)]
     }),
@@ -123,20 +128,22 @@ function termsMaxOf({ termsMax }: TermRanking, expansionCount: number): number {
 function alternativesOf(query: RankedExpansion, expansions: Expansions): readonly EngineQuery[] {
   const found = expansions.get(expansionKey(query)) ?? []
   if (found === 'too-many' || found.length === 0) return [withoutRanking(query, query.boost)]
-  const { field, ranking, boost } = query
+  const { field, ranking, boost, scoredIn = field, shapedIn } = query
   const count = termsMaxOf(ranking, expansions.size)
   const ranked = found
     .map((term): CloseTerm => ({ term, closeness: ranking.closeness(term) }))
     .toSorted(compareClose)
-  const alike = ranked.slice(0, count).map(({ term }) => term)
+  const alike = { field, terms: ranked.slice(0, count).map(({ term }) => term) }
   const terms = ranked.slice(0, count).map(({ term, closeness }): EngineQuery => {
-    return { kind: 'term', field, term, boost: boost * closeness, alike }
+    const shaped = shapedIn === undefined ? {} : { shapedIn }
+    return { kind: 'term', field: scoredIn, term, boost: boost * closeness, alike, ...shaped }
   })
   if (ranked.length <= count) return terms
   return [...terms, withoutRanking(query, boost * REST_SHARE)]
 }
 
-function withoutRanking({ field, matcher }: RankedExpansion, boost: number): EngineQuery {
+function withoutRanking({ field, matcher, scoredIn }: RankedExpansion, boost: number): EngineQuery {
+  if (scoredIn !== undefined) return { kind: 'none' }
   return { kind: 'expand', field, matcher, boost }
 }
 

@@ -35,7 +35,8 @@ export function* expandedSet(
 ): Sliced<Bitset> {
   const bits = newBitset(segment.docCount)
   const field = segment.field(query.field)
-  if (field === undefined) return bits
+  // Only the closest terms score in another field, and without scores nobody asks for them.
+  if (field === undefined || query.scoredIn !== undefined) return bits
   yield* field.prepareTerms()
   const { terms } = query.matcher
   if (terms !== undefined) return yield* listedSet({ field, terms, bits }, poll)

@@ -144,18 +144,33 @@ describe('a simple query', () => {
 })
 
 describe('readSimpleText', () => {
-  const nothing = { words: [], phrases: [], unwanted: [], isOpen: false }
+  const nothing = { words: [], phrases: [], unwanted: [], wanted: '', isOpen: false }
   for (const [text, expected] of [
     ['', nothing],
-    ['sea charts', { ...nothing, words: ['sea', 'charts'], isOpen: true }],
-    ['sea charts ', { ...nothing, words: ['sea', 'charts'] }],
-    ['"sea chart" old', { ...nothing, words: ['old'], phrases: ['sea chart'], isOpen: true }],
-    ['old "sea chart"', { ...nothing, words: ['old'], phrases: ['sea chart'] }],
-    ['5" nails 3"', { ...nothing, words: ['5"', 'nails', '3"'], isOpen: true }],
-    ['"sea chart', { ...nothing, words: ['"sea', 'chart'], isOpen: true }],
-    ['sea -old -"new map"', { ...nothing, words: ['sea'], unwanted: ['new map', 'old'] }],
-    ['sea - chart -5', { ...nothing, words: ['sea', '-', 'chart', '-5'], isOpen: true }],
-    ['-draft', { ...nothing, words: ['draft'] }],
+    ['sea charts', { ...nothing, wanted: 'sea charts', words: ['sea', 'charts'], isOpen: true }],
+    ['sea charts ', { ...nothing, wanted: 'sea charts', words: ['sea', 'charts'] }],
+    [
+      '"sea chart" old',
+      { ...nothing, wanted: 'sea chart old', words: ['old'], phrases: ['sea chart'], isOpen: true },
+    ],
+    [
+      'old "sea chart"',
+      { ...nothing, wanted: 'old sea chart', words: ['old'], phrases: ['sea chart'] },
+    ],
+    [
+      '5" nails 3"',
+      { ...nothing, wanted: '5" nails 3"', words: ['5"', 'nails', '3"'], isOpen: true },
+    ],
+    ['"sea chart', { ...nothing, wanted: '"sea chart', words: ['"sea', 'chart'], isOpen: true }],
+    [
+      'sea -old -"new map"',
+      { ...nothing, wanted: 'sea', words: ['sea'], unwanted: ['new map', 'old'] },
+    ],
+    [
+      'sea - chart -5',
+      { ...nothing, wanted: 'sea - chart -5', words: ['sea', '-', 'chart', '-5'], isOpen: true },
+    ],
+    ['-draft', { ...nothing, wanted: 'draft', words: ['draft'] }],
   ] as const) {
     it(`of ${JSON.stringify(text)}`, () => {
       expect(readSimpleText(text)).to.deep.equal(expected)
