@@ -161,6 +161,7 @@ function buildQueryRequest(query: string | undefined, options: QueryOptions): ob
     highlight: highlight === undefined ? undefined : { fields: highlight, ...MARKS },
     indexes: index === undefined ? undefined : splitList(index),
     profile: options.profile,
+    suggest: options.simple === true ? 'auto' : undefined,
   }
 }
 

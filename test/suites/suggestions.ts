@@ -64,8 +64,30 @@ export function describeSuggestions(place: StorePlace): void {
       expect(JSON.parse(text).responses[0].suggestions).to.deep.equal(MEANT)
     })
 
-    it('are not computed without a request', async () => {
+    it('come with a search box for a word that no document has, among words that find something', async () => {
       const { text } = await client.succeed('GET', `${TABLE}/query?q=gutiar+strings`)
+
+      const [{ hits, suggestions }] = JSON.parse(text).responses
+      expect(hits.total).to.be.above(0)
+      expect(suggestions).to.deep.equal(MEANT)
+    })
+
+    for (const asked of [
+      'gutiar+strings&suggest=false',
+      'guitar+strings',
+      'guitar+stri',
+      'guitar+-zzgutiar',
+    ]) {
+      it(`do not come with a search box that asks for "${asked}"`, async () => {
+        const { text } = await client.succeed('GET', `${TABLE}/query?q=${asked}`)
+
+        expect(JSON.parse(text).responses[0]).to.not.have.property('suggestions')
+      })
+    }
+
+    it('are not computed for a query without a request', async () => {
+      const body = { full_text_search: { simple: { query: 'gutiar strings' } } }
+      const { text } = await client.succeed('POST', `${TABLE}/query`, body)
 
       expect(JSON.parse(text).responses[0]).to.not.have.property('suggestions')
     })

@@ -94,8 +94,8 @@ export interface SearchOptions extends ReadOptions {
   readonly searchFields?: readonly string[]
   /** Parts of the documents to return, as in a lookup. */
   readonly fields?: readonly string[]
-  /** Asks which words look mistyped: `suggestions` of the answer. */
-  readonly suggest?: boolean
+  /** Asks which words look mistyped: `suggestions` of the answer. Default: which of them no document has. */
+  readonly suggest?: boolean | 'auto'
   /** The time limit of the query, such as `500ms`. */
   readonly timeout?: string
 }

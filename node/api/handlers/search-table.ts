@@ -7,12 +7,13 @@ import { answerQueries } from '../query-replies.ts'
 export const searchTable: Handler = (request, context) => {
   const { query, signal, memory } = request
   const searched = listOf(textParameter(query, 'search_fields'))
+  const suggest = textParameter(query, 'suggest') ?? 'auto'
   const asked = {
     full_text_search: { simple: { query: textParameter(query, 'q') ?? '', fields: searched } },
     limit: query['limit'],
     offset: query['offset'],
     fields: listOf(textParameter(query, 'fields')),
-    suggest: query['suggest'],
+    suggest: suggest === 'auto' ? suggest : suggest === 'true',
     timeout: textParameter(query, 'timeout'),
   }
   const body = Buffer.from(JSON.stringify(asked))

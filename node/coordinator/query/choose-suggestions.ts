@@ -18,6 +18,14 @@ const RARE_WORD_FACTOR = 20
 /** A typed word in one field of all shards. */
 export type FoundWord = Omit<WordInField, 'isBegun'>
 
+/** What of a query is corrected. */
+export interface SuggestionRules {
+  /** The whole text of a query string; undefined for other queries. */
+  readonly queryString: string | undefined
+  /** Whether only words that no document has are looked at. */
+  readonly isOnlyUnknown: boolean
+}
+
 type Counts = Pick<TermStatistics, 'fields' | 'docFreqs'>
 
 /** Merges the answers of all shards: frequencies add up. Words without a close one are left out. */
@@ -70,12 +78,12 @@ export function termsOf(words: readonly FoundWord[]): readonly FieldTerm[] {
 export function chooseSuggestions(
   words: readonly FoundWord[],
   counts: Counts,
-  queryString: string | undefined,
+  { queryString, isOnlyUnknown }: SuggestionRules,
 ): readonly QuerySuggestion[] {
   const byText = new Map<string, SuggestedWord[]>()
   for (const inFields of Map.groupBy(words, placeOf).values()) {
     const [first] = inFields
-    const options = optionsOf(inFields, counts)
+    const options = optionsOf(inFields, { ...counts, isOnlyUnknown })
     if (first === undefined || options.length === 0) continue
     const text = queryString ?? first.text
     const typed = first.text.slice(first.start, first.end)
@@ -91,7 +99,10 @@ export function chooseSuggestions(
 }
 
 /** A word in several fields is as frequent as in the field that has it most. */
-function optionsOf(inFields: readonly FoundWord[], { fields, docFreqs }: Counts) {
+function optionsOf(
+  inFields: readonly FoundWord[],
+  { fields, docFreqs, isOnlyUnknown }: Counts & { readonly isOnlyUnknown: boolean },
+) {
   const freqOf = (field: string, term: string): number => docFreqs.get(termKey(field, term)) ?? 0
   let typedFreq = 0
   const byWord = new Map<string, CloseWord>()
@@ -104,6 +115,7 @@ function optionsOf(inFields: readonly FoundWord[], { fields, docFreqs }: Counts)
       byWord.set(one.word, { ...one, docFreq })
     }
   }
+  if (isOnlyUnknown && typedFreq > 0) return []
   const docFreqMin = Math.max(1, typedFreq * RARE_WORD_FACTOR)
   const frequent = [...byWord.values()].filter(({ docFreq }) => docFreq >= docFreqMin)
   return closest(frequent, inFields[0]?.term ?? '', ({ word }) => word)

@@ -1,5 +1,6 @@
 import type { AggregationResults } from '../../index/text/aggregation/aggregation-result.ts'
 import type { IndexRank } from '../../query/fusion/fuse-lists.ts'
+import type { TextStatistics } from '../../index/text/search/text-search.ts'
 import type { SortValue } from '../../query/request/query-cursor.ts'
 import type { MatchedPart, QueryProfile } from './query-result.ts'
 
@@ -24,6 +25,8 @@ export interface FoundHits {
   readonly page: readonly PageHit[]
   /** What cursors of these hits carry of the scores; see cursor-scoring.ts. */
   readonly scoring?: string | undefined
+  /** Present for words alone that score: what the scores depend on. */
+  readonly statistics?: TextStatistics | undefined
   readonly total: number
   readonly maxScore: number
   /** Undefined if the query asks for none. */

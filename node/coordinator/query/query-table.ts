@@ -24,7 +24,7 @@ import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './que
 import { conditionsOf, QueryRun } from './query-run.ts'
 import type { ShardFanOut } from './shard-fan-out.ts'
 import { splitProjection } from '../special/special-selection.ts'
-import { suggestFor } from './suggestions.ts'
+import { mayHaveUnknownWord, suggestFor } from './suggestions.ts'
 import { TextSearcher } from './text-searcher.ts'
 import { findWords } from './words-query.ts'
 
@@ -75,9 +75,7 @@ class TableQuery {
     const startMs = clock.monotonicMs()
     const found = await this.#find()
     const hits = await this.#run.timed('fetch', () => this.#fetch(found))
-    const suggestions = request.suggest
-      ? await this.#run.timed('suggest', () => this.#suggestions())
-      : undefined
+    const suggestions = await this.#suggestionsFor(found)
     const { analyses } = request
     const drawn =
       analyses === undefined
@@ -149,7 +147,17 @@ class TableQuery {
     return withMatchedTexts(this.#run, await fetchPage(fetching, page))
   }
 
-  async #suggestions(): Promise<readonly QuerySuggestion[]> {
+  async #suggestionsFor(found: FoundHits): Promise<readonly QuerySuggestion[] | undefined> {
+    const { suggest } = this.#run.request
+    const isAuto = suggest === 'auto'
+    if (suggest === false || (isAuto && !mayHaveUnknownWord(this.#words, found.statistics))) {
+      return undefined
+    }
+    const suggestions = await this.#run.timed('suggest', () => this.#suggestions(isAuto))
+    return isAuto && suggestions.length === 0 ? undefined : suggestions
+  }
+
+  async #suggestions(isOnlyUnknown: boolean): Promise<readonly QuerySuggestion[]> {
     const { request } = this.#run
     const index = this.#textIndex
     const sought = request.vectors?.sought
@@ -161,7 +169,7 @@ class TableQuery {
     const search = { index, conditions, order: [], window: first, aggregations: new Map() }
     const searcher = new TextSearcher(this.#run, { ...search, isScored: true }, this.#fanOut)
     return suggestFor(
-      { query: conditions.query, queryString: request.queryString },
+      { query: conditions.query, queryString: request.queryString, isOnlyUnknown },
       {
         words: (words) => {
           const asked = { kind: 'text', question: 'suggest', request: words } as const

@@ -38,6 +38,7 @@ export async function findWords(
     return {
       page: pageOf(hits, request),
       scoring: scoringOf(request, searcher.statisticsUsed),
+      statistics: searcher.statisticsUsed,
       total: answers.reduce((sum, { total }) => sum + total, 0),
       maxScore: hits.reduce((most, { score }) => Math.max(most, score), 0),
       aggregations: aggregated.results,

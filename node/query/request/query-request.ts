@@ -50,6 +50,9 @@ const FIELDS_MAX = 1000
 const INDEXES_MAX = 100
 const MARK_LENGTH_MAX = 100
 
+/** Which words are looked at: with `auto`, those that no document has. */
+export type SuggestChoice = boolean | 'auto'
+
 /** A checked query. Without `fullText`, `filter`, `exclusion` and `vectors`, every document is a hit. */
 export interface QueryRequest {
   readonly table: string | undefined
@@ -82,7 +85,7 @@ export interface QueryRequest {
   readonly aggregatesMatches: boolean
   readonly profile: boolean
   /** The client wants to know which words may be mistyped. */
-  readonly suggest: boolean
+  readonly suggest: SuggestChoice
   /** The text of `full_text_search` if it is a query string. */
   readonly queryString: string | undefined
   readonly timeoutMs: number
@@ -184,10 +187,16 @@ export function parseQueryRequest(value: JsonValue): QueryRequest {
     aggregations: parseAggregations(memberOf(value, 'aggregations') ?? {}, 'aggregations'),
     aggregatesMatches: choiceOf(body, 'aggregate_over', ['hits', 'matches']) === 'matches',
     profile: flagOf(body, 'profile', false),
-    suggest: flagOf(body, 'suggest', false),
+    suggest: suggestOf(body),
     queryString: queryStringOf(value),
     timeoutMs: parseTimeoutMs(memberOf(value, 'timeout')),
   }
+}
+
+function suggestOf({ members }: Clause): SuggestChoice {
+  const choice = memberOf(members, 'suggest') ?? false
+  if (choice === 'auto' || typeof choice === 'boolean') return choice
+  return refuse('suggest', 'must be true, false or "auto"')
 }
 
 function checkAvailable(members: JsonObject): void {

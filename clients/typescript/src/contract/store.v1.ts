@@ -1185,7 +1185,7 @@ export interface components {
          *     | `{"prefix": "nor", "field": "region"}` | a word of the field begins with this |
          *     | `{"wildcard": "n?r*", "field": "region"}` | a word of the field fits, with `?` for one character and `*` for any number; `*` alone is any value, with words or without |
          *     | `{"regexp": "n[ou]rth.*", "field": "region"}` | the whole of a term fits; without back-references and look-around, and run in linear time |
-         *     | `{"simple": {"query": "nort sea \\"old map\\" -draft", "fields": ["title^3", "about"]}}` | what a person typed, and never a syntax error: the last word perhaps only begun, typos in words, phrases in quotation marks, no word behind a minus. Of more than two words, three in four have to be there. Exact words and phrases come first, by the weights of `fields` and of the schema (`x-service-boost`). Without `fields`, all text is searched |
+         *     | `{"simple": {"query": "nort sea \\"old map\\" -draft", "fields": ["title^3", "about"]}}` | what a person typed, and never a syntax error: the last word perhaps only begun, typos in words, phrases in quotation marks, no word behind a minus. Of more than two words, three in four have to be there. Exact words and phrases come first, by the weights of `fields` and of the schema (`x-service-boost`). Without `fields`, all text is searched, and names count most (`SimpleClause`) |
          *     | `{"multi_match": {"query": "sea cha", "fields": ["title._2gram"], "type": "bool_prefix"}}` | one of the fields has one of the words or begins with the last; `fuzziness` (0 by default) allows typos in words |
          *     | `{"bool": true, "field": "sold"}` | the field is this |
          *     | `{"min": 5, "max": 9, "inclusive_max": true, "field": "price"}` | the field lies in the range, of numbers or of texts |
@@ -1255,6 +1255,23 @@ export interface components {
             readonly default_operator?: components["schemas"]["WordOperator"];
             readonly boost?: components["schemas"]["Boost"];
         };
+        /**
+         * @description Text that a person typed. What is found is decided by the named fields, or by all text. Its order, without `fields`
+         *     and without `x-service-boost` in a schema of the table:
+         *
+         *     1. A document that has a name which is the whole text, in any case and however its accents are written, comes before
+         *        all others. Names are the texts of fields at the top of a document that are called `name`, `title`, `label`,
+         *        `heading`, `headline`, `subject` or `caption`, or so in another language (`titre`, `название`, `名前`).
+         *     2. A word counts more in a name than in other fields, also with a typo or while its end is not typed; in short texts
+         *        more than in long texts and lists; less in a field that few documents have; and in web addresses hardly.
+         *     3. All words in a row count more than the same words apart.
+         *     4. A value that is the whole text letter by letter, and that at most three documents have, counts much.
+         *
+         *     A word is as rare as it is in all text, in whichever field it stands. The weights follow from the whole table, so that
+         *     they are the same on every shard and node, and may change with its documents. `x-service-boost` on any field replaces them
+         *     all: fields without it then have the weight 1. `fields` replaces both; fields without a weight have that of the schema. Of more than 20 fields, those with the highest
+         *     weights by name or schema count.
+         */
         readonly SimpleClause: {
             readonly simple: {
                 readonly query: string;
@@ -1737,10 +1754,11 @@ export interface components {
             /**
              * @description Tell which words of the query (`semantic_search` as well) look mistyped, in `suggestions` of the answer: a word that
              *     hardly any document has, and that is one edit, or two in a word of six letters and more, from
-             *     a word that is more frequent. It takes a moment longer than the query alone.
+             *     a word that is more frequent. It takes a moment longer than the query alone. `auto`: only words that
+             *     no document has; the answer has no `suggestions` if there are none.
              * @default false
              */
-            readonly suggest?: boolean;
+            readonly suggest?: boolean | "auto";
             /**
              * @description How long the query may take, at most `600s`; then it fails with `DEADLINE_EXCEEDED`.
              * @default 30s
@@ -1897,7 +1915,7 @@ export interface components {
             };
             /**
              * @description If the query asks for them (`suggest`): one for each of its texts with words that look
-             *     mistyped; empty if none does.
+             *     mistyped; empty if none does, and absent if `suggest` is `auto`.
              */
             readonly suggestions?: readonly components["schemas"]["QuerySuggestion"][];
             /**
@@ -2138,7 +2156,8 @@ export interface components {
              *     leaves them out, a schema describes them, `true` has them indexed.
              *
              *     `x-service-boost` on a property, a number, is what an exact find in the field counts in a
-             *     `simple` query.
+             *     `simple` query. Once a property has it, all others count 1; without any, weights follow from what
+             *     the fields hold (`SimpleClause`).
              *
              *     A query without a field name searches all text, or the fields that
              *     `x-service-include-in-all`, at the top of the schema, lists.
@@ -4153,13 +4172,15 @@ export interface operations {
                 /**
                  * @description The text as it was typed. Most of its words have to be there, the last one perhaps only
                  *     begun, each with a typo or two; words in quotation marks stand in a row, and a word behind a
-                 *     minus is left out. None of that can be a syntax error.
+                 *     minus is left out. None of that can be a syntax error. A document whose name is the text comes
+                 *     first; `SimpleClause` has the order.
                  * @example json pars
                  */
                 readonly q?: string;
                 /**
                  * @description The fields to search, separated by commas, each perhaps with a weight: `title^3,about`.
-                 *     Default is all text, with the weights of the schema (`x-service-boost`).
+                 *     Default is all text, ordered by the weights of the schema (`x-service-boost`) or, without any, by
+                 *     what the fields hold (`SimpleClause`).
                  */
                 readonly search_fields?: string;
                 /** @description The most hits to return; `offset` and `limit` together may be at most 10000. */
@@ -4168,8 +4189,11 @@ export interface operations {
                 readonly offset?: number;
                 /** @description Fields of `_source`, separated by commas, as in a lookup; default are all. */
                 readonly fields?: string;
-                /** @description Tell which words look mistyped, in `suggestions`. */
-                readonly suggest?: boolean;
+                /**
+                 * @description Tell which words look mistyped, in `suggestions`. `auto`, the default: only those that no document
+                 *     has, and nothing if there are none.
+                 */
+                readonly suggest?: "true" | "false" | "auto";
                 /** @description How long the query may take, such as `500ms` or `5s`. */
                 readonly timeout?: string;
             };
