@@ -277,10 +277,10 @@ export class SwarmStore implements StoreService {
       return { value: await this.scan(name, request, { signal, memory }), stalenessMs: 0 }
     }
     const { value: view, stalenessMs } = await stale.open(met, signal)
-    const table = this.#table(name)
-    const special = this.#specialOf(table, signal)
-    const tester = await this.#testerOf(table, request.filter)
-    const pages = pinned(pins, { shards: met, at: view.at }, view.scan(range, signal))
+    const special = this.#specialOf(this.#table(name), signal)
+    const tester = await this.#testerOf(this.#table(name), request.filter)
+    const scanned = { range, keys: request.filter && keysOf(request.filter), signal }
+    const pages = pinned(pins, { shards: met, at: view.at }, view.scan(scanned))
     return { value: scanLines(pages, request, { clock, special, tester, memory }), stalenessMs }
   }
 

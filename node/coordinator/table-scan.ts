@@ -2,19 +2,12 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
-import {
-  intersectRanges,
-  keyAfter,
-  rangeContains,
-  type KeyRange,
-} from '../shard/command/key-range.ts'
+import { intersectRanges, keyAfter, type KeyRange } from '../shard/command/key-range.ts'
 import { historyGone } from '../shard/shard-scan.ts'
-import type { ScanRow, Shard, ShardScanOptions } from '../shard/shard.ts'
+import type { ScanRow, Shard } from '../shard/shard.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { ReadPast, ReadPins } from './read-pins.ts'
-
-/** Shards of other nodes take a round trip for each. */
-const SEEKS_AT_ONCE = 16
+import { seekKeys } from './shards/seek-keys.ts'
 
 /** A range as clients give it. */
 export interface ClientRange {
@@ -62,8 +55,11 @@ export async function* scanTable(
   const isOneScan = parts.length === 1 && keys === undefined
   const at = isOneScan ? undefined : await momentOf(parts, signal)
   const past: ReadPast = { shards: parts.map(({ shard }) => shard), at }
-  const pages =
-    keys === undefined ? walkParts(parts, past, signal) : seekKeys(parts, { keys, at, signal })
+  const sought = parts.map(({ shard, part }) => ({
+    part,
+    scan: (one: KeyRange) => shard.scan({ range: one, at, signal }),
+  }))
+  const pages = keys === undefined ? walkParts(parts, past, signal) : seekKeys(sought, keys)
   yield* pinned(pins, past, pages)
 }
 
@@ -91,29 +87,6 @@ async function* walkParts(
   }
   for (const { shard, part } of parts) {
     yield* await shard.scan({ range: part, at: past.at, signal, onMoment })
-  }
-}
-
-/** The rows of some keys, in key order, some keys at a time. */
-async function* seekKeys(
-  parts: readonly ScannedPart[],
-  {
-    keys,
-    at,
-    signal,
-  }: { readonly keys: readonly Buffer[] } & Pick<ShardScanOptions, 'at' | 'signal'>,
-): AsyncGenerator<ScanRow[]> {
-  const sorted = keys.toSorted((a, b) => a.compare(b))
-  const unique = sorted.filter((key, i) => i === 0 || sorted[i - 1]?.equals(key) !== true)
-  for (const { shard, part } of parts) {
-    const here = unique.filter((key) => rangeContains(part, key))
-    for (let from = 0; from < here.length; from += SEEKS_AT_ONCE) {
-      const found = here.slice(from, from + SEEKS_AT_ONCE).map(async (key) => {
-        const range = { start: key, end: keyAfter(key) }
-        return (await Array.fromAsync(await shard.scan({ range, at, signal }))).flat()
-      })
-      yield (await Promise.all(found)).flat()
-    }
   }
 }
 

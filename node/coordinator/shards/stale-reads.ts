@@ -18,6 +18,7 @@ import { intersectRanges, keyAfter, type KeyRange } from '../../shard/command/ke
 import type { DocumentRecord } from '../../shard/format/document-record.ts'
 import type { ShardReplica } from '../../shard/shard-replica.ts'
 import type { ScanRow, Shard } from '../../shard/shard.ts'
+import { seekKeys } from './seek-keys.ts'
 import { firstAnswer, freshEnough, throwIfFinal, type FindReplicas } from './replica-choice.ts'
 
 /** While a replica is not older than this, a nearer one is preferred to a fresher one. */
@@ -107,6 +108,14 @@ export class StaleReads {
   }
 }
 
+/** What is read of a view. */
+export interface StaleScan {
+  readonly range: KeyRange
+  /** Set if no other key is wanted. */
+  readonly keys?: readonly Buffer[] | undefined
+  readonly signal: AbortSignal
+}
+
 /** The shards of a table at one time (SR1). */
 export class StaleView {
   readonly at: Timestamp
@@ -128,12 +137,15 @@ export class StaleView {
     return (await firstAnswer(this.replicasOf(shard), ask, signal)).record
   }
 
-  /** Walks the shards one after the other. */
-  async *scan(range: KeyRange, signal: AbortSignal): AsyncGenerator<ScanRow[]> {
-    for (const shard of this.#shards.keys()) {
+  /** Walks the shards one after the other, or looks up `keys` alone. */
+  async *scan({ range, keys, signal }: StaleScan): AsyncGenerator<ScanRow[]> {
+    const parts = [...this.#shards.keys()].flatMap((shard) => {
       const part = intersectRanges(range, shard.range)
-      if (part !== undefined) yield* this.#scanShard(shard, part, signal)
-    }
+      const scan = (one: KeyRange) => this.#scanShard(shard, one, signal)
+      return part === undefined ? [] : [{ part, scan }]
+    })
+    if (keys !== undefined) yield* seekKeys(parts, keys)
+    else for (const { part, scan } of parts) yield* scan(part)
   }
 
   /** A replica that goes away is replaced by the next one, behind the last row: both show the same. */
