@@ -52,7 +52,9 @@ export function resolveSimple(query: QueryOf<'simple'>, context: QueryContext): 
     : { required: found, hoped: [] }
   const must = [mostOf(required.filter(isSomething)), ...phrases.map((one) => search.phrase(one))]
   const isNamed = query.fields !== undefined
-  const typed = { text: wanted, near: search.near, context }
+  // The words of a phrase are wanted, and marked, where the phrase is and nowhere else.
+  const text = phrases.length === 0 ? wanted : words.join(' ')
+  const typed = { text, near: search.near, context }
   const bonuses = isNamed
     ? evidenceOf({ ...typed, allText: undefined }, searched.map(asChosen))
     : evidenceOf({ ...typed, allText: searched[0]?.field })
