@@ -174,7 +174,7 @@ export function describeTextFields(place: StorePlace): void {
       const inserts = { a: DOCUMENTS.a, b: DOCUMENTS.b, c: DOCUMENTS.c }
       await ask('POST', 'one/batch', { inserts, sync_level: 'full_text' })
 
-      expect(mapping).to.include('"version":9')
+      expect(mapping).to.include('"version":10')
       expect(await answer('one', DEAR)).to.deep.equal(before)
     })
 

@@ -71,6 +71,12 @@ export const ROMANIAN_LOWER_CASE: Folding = {
   ascii: LOWER_CASE.ascii,
 }
 
+/** Dots of ё and marks of stress are written by some and not by others, also in stop words. */
+export const RUSSIAN_LOWER_CASE: Folding = {
+  term: (term) => foldTerm(term).replace(STRESS_OF_CYRILLIC, '').replaceAll('ё', 'е'),
+  ascii: LOWER_CASE.ascii,
+}
+
 /** Keeps the case. */
 export const COMPATIBLE: Folding = {
   term: (term) => (isAscii(term) ? term : term.normalize('NFKC')),

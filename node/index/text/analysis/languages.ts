@@ -33,7 +33,7 @@ import { stopwords as swedishStops } from '@orama/stopwords/swedish'
 import { stopwords as turkishStops } from '@orama/stopwords/turkish'
 import type { AnalyzerName } from '../../../schema/analyzer-names.ts'
 import { stemEnglish } from './english-stem.ts'
-import { ROMANIAN_LOWER_CASE, TURKISH_LOWER_CASE } from './fold-term.ts'
+import { ROMANIAN_LOWER_CASE, RUSSIAN_LOWER_CASE, TURKISH_LOWER_CASE } from './fold-term.ts'
 import { normalizeGerman } from './german-normalization.ts'
 import type { Folding } from './fold-term.ts'
 
@@ -79,7 +79,13 @@ export const LANGUAGES: readonly Language[] = [
     clitic: undefined,
     fold: ROMANIAN_LOWER_CASE,
   },
-  { name: 'russian', stem: russian, stopWords: russianStops, clitic: undefined },
+  {
+    name: 'russian',
+    stem: russian,
+    stopWords: russianStops,
+    clitic: undefined,
+    fold: RUSSIAN_LOWER_CASE,
+  },
   { name: 'spanish', stem: spanish, stopWords: spanishStops, clitic: undefined },
   { name: 'swedish', stem: swedish, stopWords: swedishStops, clitic: undefined },
   {

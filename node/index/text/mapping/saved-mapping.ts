@@ -18,7 +18,7 @@ export const MAPPING_FILE = 'mapping'
  * Goes up when the file changes, and also when the analysis makes other terms of a text, or segments have
  * another order, or documents other fields.
  */
-const FORMAT_VERSION = 9
+const FORMAT_VERSION = 10
 
 /** The mapping of an index's documents, as its file has it. */
 export interface SavedMapping {
