@@ -69,7 +69,8 @@ describe('the client of the store', () => {
   })
 
   it('shows nodes and shards, and hears why a store in swarm mode is not steered', async () => {
-    const [own] = await store.listNodes()
+    const { nodes: listed } = await store.listNodes()
+    const [own] = listed
     const page = await store.listShards({ table: 'books', limit: 1 })
     const rest = await store.listShards({ cursor: page.next_cursor ?? '', trouble: 'any' })
     const [shard] = page.shards

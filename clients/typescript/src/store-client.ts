@@ -332,11 +332,12 @@ export class StoreClient {
     }
   }
 
-  /** The nodes of the cluster with what they hold. A store in swarm mode lists itself. */
-  async listNodes(options?: CallOptions): Promise<readonly ClusterNode[]> {
-    const path = `${API}/cluster/nodes`
-    const { nodes }: NodeList = await this.#transport.json({ method: 'GET', path, options })
-    return nodes
+  /**
+   * The nodes of the cluster with what they hold. A store in swarm mode lists itself. With `age_ms` they are as the asked
+   * node knows them, because no controller reports.
+   */
+  listNodes(options?: CallOptions): Promise<NodeList> {
+    return this.#transport.json({ method: 'GET', path: `${API}/cluster/nodes`, options })
   }
 
   /** Gives what the node holds to others. `listNodes` shows the progress in `emptying`. */
