@@ -205,9 +205,11 @@ function addCollect(cluster: Command, context: CliContext): void {
       })
       const { out } = context.terminal
       if (options.json === true) return writeLine(out, JSON.stringify(parseAnswer(answer.text)))
-      const { removed, leftovers } = parseLeftovers(answer.text)
+      const { removed, leftovers, leftoverCount } = parseLeftovers(answer.text)
       for (const shard of removed) await writeLine(out, `removed ${shard}`)
       for (const shard of leftovers) await writeLine(out, `${shard} belongs to no table`)
+      const more = leftoverCount - leftovers.length
+      if (more > 0) await writeLine(out, `${more} more belong to no table`)
       if (removed.length + leftovers.length === 0) await writeLine(out, 'nothing is left over')
       return undefined
     })

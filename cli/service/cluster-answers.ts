@@ -128,13 +128,16 @@ export function parseShardPage(text: string): {
 export function parseLeftovers(text: string): {
   readonly removed: readonly string[]
   readonly leftovers: readonly string[]
+  /** All of them; `leftovers` has the first. */
+  readonly leftoverCount: number
 } {
   const value = parseAnswer(text)
   const idsOf = (name: string): readonly string[] => {
     const member = memberOf(value, name)
     return Array.isArray(member) ? member.filter((id) => typeof id === 'string') : []
   }
-  return { removed: idsOf('removed'), leftovers: idsOf('leftovers') }
+  const leftoverCount = numberOf(value, 'leftover_count')
+  return { removed: idsOf('removed'), leftovers: idsOf('leftovers'), leftoverCount }
 }
 
 export function parseClusterShard(text: string): ClusterShardAnswer {

@@ -15,8 +15,8 @@ const STATUS_OF: Readonly<Record<Deed, string>> = {
 
 /** `POST` to the path of a thing that `GET` shows adds that thing. A batch adds documents; its path shows nothing. */
 const BATCH = /\/batch$/
-/** What is asked of nodes and shards of a cluster continues after the answer. */
-const STEERING = /^\/api\/v1\/cluster\//
+/** What is asked of nodes and shards of a cluster continues after the answer, but for what these paths end with. */
+const STEERING = /^\/api\/v1\/cluster\/(?!recover$|nodes\/\{nodeId\}\/collect$)/
 
 /** A sentence for each operation that has another habit. */
 export function brokenHabits(document: JsonRecord): readonly string[] {

@@ -1,4 +1,5 @@
 import Ajv2020 from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
 import { loadContract } from '../../door/contract.ts'
@@ -211,7 +212,7 @@ const rows: Readonly<Record<string, Row>> = {
 }
 
 describe('the byte parsers and the contract', () => {
-  const ajv = new Ajv2020.default({ strict: false })
+  const ajv = addFormats.default(new Ajv2020.default({ strict: false }))
   ajv.addSchema(loadContract('store.v1').document, 'contract')
 
   it('are compared for every operation whose body is parsed from bytes', () => {

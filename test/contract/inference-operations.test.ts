@@ -108,7 +108,7 @@ describe('the operations of the inference API', () => {
 
     expect(page.headers.get('content-security-policy')).to.include("script-src 'self'")
     expect(text).to.not.match(/https?:|style=|<script>/)
-    expect(assets).to.have.length(4)
+    expect(assets).to.have.length(5)
     for (const asset of assets) {
       expect((await server.get(`/api/${asset}`)).status, asset).to.equal(200)
     }

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
 import Ajv2020 from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { parse } from 'yaml'
 import { OpenAPISchemaValidator } from 'express-openapi-validator/dist/framework/openapi.schema.validator.js'
@@ -66,7 +67,7 @@ function describeContract(service: Service): void {
   const { document, operations } = loadContract(service.contract)
   const operationIds = operations.map(({ operationId }) => operationId).toSorted()
   describe(`openapi/${service.contract}.yaml`, () => {
-    const ajv = new Ajv2020.default({ strict: false, allErrors: true })
+    const ajv = addFormats.default(new Ajv2020.default({ strict: false, allErrors: true }))
     ajv.addSchema(document, 'contract')
 
     it('means the same to another parser of YAML 1.2', () => {

@@ -108,7 +108,7 @@ function describeSteering(operate: Operate): void {
     const served = await collect([must(shard, 'a shard').id])
     const unknown = await operate('collectLeftovers', `${NODES}/node/collect`, '{}')
 
-    const nothing = { removed: [], leftovers: [] }
+    const nothing = { removed: [], leftover_count: 0, leftovers: [] }
     expect([listed.status, JSON.parse(listed.body)]).to.deep.equal([200, nothing])
     expect([gone.status, JSON.parse(gone.body)]).to.deep.equal([200, nothing])
     expect([served.status, unknown.status]).to.deep.equal([409, 404])

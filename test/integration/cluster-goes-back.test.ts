@@ -75,9 +75,17 @@ async function collectLater(nodes: readonly TestNode[], shard: string): Promise<
   expect(seen).to.have.length(nodes.length)
   for (const { id } of seen) {
     const collect = (body: object) => send(`${asked!.api}/api/v1/cluster/nodes/${id}/collect`, body)
-    expect((await collect({}))?.body).to.deep.equal({ removed: [], leftovers: [shard] })
+    expect((await collect({}))?.body).to.deep.equal({
+      removed: [],
+      leftover_count: 1,
+      leftovers: [shard],
+    })
     const removed = await collect({ shards: [shard] })
-    expect(removed?.body).to.deep.equal({ removed: [shard], leftovers: [] })
+    expect(removed?.body).to.deep.equal({
+      removed: [shard],
+      leftover_count: 0,
+      leftovers: [],
+    })
   }
 }
 

@@ -4,6 +4,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import Ajv2020 from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import { loadContract } from '../../door/contract.ts'
@@ -28,7 +29,7 @@ export function describeOperations(
 ): void {
   describe(`the operations of the store API, of ${place.name}`, () => {
     const contract = loadContract('store.v1')
-    const ajv = new Ajv2020.default({ strict: false })
+    const ajv = addFormats.default(new Ajv2020.default({ strict: false }))
     ajv.addSchema(contract.document, 'contract')
     const answered = new Set<string>()
     let server: ApiUnderTest

@@ -76,7 +76,9 @@ export interface RecoveryAnswer {
 export interface CollectAnswer {
   /** Those that were asked for and were there. */
   readonly removed: readonly string[]
-  /** Those that are left; at most a thousand. */
+  /** How many are left. */
+  readonly leftover_count: number
+  /** The first of them; at most a thousand. */
   readonly leftovers: readonly string[]
 }
 

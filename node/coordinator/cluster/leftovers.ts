@@ -2,7 +2,7 @@
 // has it remove the ones that the operator names. Format of the call: docs/formats/replica-calls.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText } from '../../../lib/json-record.ts'
+import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
 import type { PeerHandlers, PeerLink } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
@@ -53,13 +53,19 @@ export class Leftovers {
   async #own(shards: readonly ShardId[]): Promise<CollectAnswer> {
     const { dropped } = this.#with
     const removed = shards.length === 0 ? [] : await dropped.collect(shards)
-    return { removed, leftovers: dropped.leftovers.slice(0, LEFTOVERS_MAX) }
+    const { leftovers } = dropped
+    return {
+      removed,
+      leftover_count: leftovers.length,
+      leftovers: leftovers.slice(0, LEFTOVERS_MAX),
+    }
   }
 }
 
 function decode(bytes: Buffer): CollectAnswer {
-  const { removed, leftovers } = recordIn(bytes)
-  return { removed: shardsIn(removed), leftovers: shardsIn(leftovers) }
+  const { removed, leftovers, leftover_count: count } = recordIn(bytes)
+  if (!isWhole(count)) throw invalid()
+  return { removed: shardsIn(removed), leftover_count: count, leftovers: shardsIn(leftovers) }
 }
 
 function shardsIn(value: unknown): readonly ShardId[] {

@@ -65,7 +65,8 @@ export class SteeredCluster implements ClusterControl {
       const here = this.leftAt.get(node) ?? []
       const left = here.filter((id) => !shards.includes(id))
       this.leftAt.set(node, left)
-      return { removed: here.filter((id) => shards.includes(id)), leftovers: left }
+      const removed = here.filter((id) => shards.includes(id))
+      return { removed, leftover_count: left.length, leftovers: left }
     },
   }
   readonly recover = async (without: readonly string[]): Promise<RecoveryAnswer> => {

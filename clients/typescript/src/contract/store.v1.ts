@@ -2433,7 +2433,9 @@ export interface components {
         };
         readonly Leftovers: {
             readonly removed: readonly components["schemas"]["ShardId"][];
-            /** @description Replicas on the node that belong to no table, by their shards. */
+            /** @description How many replicas on the node belong to no table. */
+            readonly leftover_count: number;
+            /** @description Replicas on the node that belong to no table, by their shards; the first 1000. */
             readonly leftovers: readonly components["schemas"]["ShardId"][];
         };
         readonly RecoveryRequest: {
@@ -4739,6 +4741,7 @@ export interface operations {
                      *       "removed": [
                      *         "9f3c2a1700000001"
                      *       ],
+                     *       "leftover_count": 0,
                      *       "leftovers": []
                      *     }
                      */
