@@ -6,6 +6,7 @@ import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { ApiMetrics } from '../../node/api/metrics.ts'
 import type { ClusterService } from '../../node/coordinator/cluster/cluster-service.ts'
+import type { NodeSettings } from '../../node/coordinator/node-settings.ts'
 import type { StoreService } from '../../node/coordinator/store-service.ts'
 import { loadContract } from '../../door/contract.ts'
 import { countTo } from '../support/loads/load.ts'
@@ -80,6 +81,9 @@ const BODIES: Readonly<Record<string, readonly object[]>> = {
     },
   ],
   createIndex: [{ type: 'full_text', description: text(1000) }],
+  collectLeftovers: [{ shards: many(1000, (index) => index.toString(16).padStart(16, '0')) }],
+  recoverCluster: [{ without: many(1000, (index) => index.toString(16).padStart(32, '0')) }],
+  reloadNode: [{ log_level: 'info' }],
   moveReplica: [{ from: 'a', to: 'b' }],
   transferLeader: [{ to: 'a' }],
 }
@@ -90,6 +94,7 @@ class Parking {
   readonly #park = { get: () => () => this.#parkOne() }
   readonly service = new Proxy<StoreService>(Object.create(null), this.#park)
   readonly cluster = new Proxy<ClusterService>(Object.create(null), this.#park)
+  readonly settings = new Proxy<NodeSettings>(Object.create(null), this.#park)
 
   #parkOne(): Promise<never> {
     this.parked += 1
@@ -132,8 +137,8 @@ describe('what requests hold', () => {
       it(`is charged while ${operationId} is carried out (body ${at + 1})`, async () => {
         const parking = new Parking()
         const metrics = new ApiMetrics()
-        const { service, cluster } = parking
-        await using api = await startApi({ metrics, service, clusterOf: () => cluster })
+        const { service, cluster, settings } = parking
+        await using api = await startApi({ metrics, service, settings, clusterOf: () => cluster })
         const path = template
           .replace('{tableName}', 'books')
           .replace(/\{\w+\}/g, '0123456789abcdef')

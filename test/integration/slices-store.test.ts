@@ -46,7 +46,7 @@ async function prepareTable(
   request: object = {},
 ): Promise<void> {
   const { status } = await client.send('POST', `${TABLES}/${table}`, request)
-  expect(status).to.be.oneOf([200, 409])
+  expect(status).to.be.oneOf([201, 409])
 }
 
 function post(

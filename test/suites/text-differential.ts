@@ -14,6 +14,7 @@ import {
 import { countTo } from '../support/loads/load.ts'
 import type { StorePlace, StoreUnderTest } from '../support/places/store-under-test.ts'
 import { StoreClient } from '../support/servers/store-client.ts'
+import { until } from '../support/until.ts'
 import { parseTestSettings } from '../support/worlds/test-settings.ts'
 
 const { seed } = parseTestSettings(process.env)
@@ -61,6 +62,7 @@ export function describeTextDifferential(place: StorePlace): void {
     it('find them after the store was stopped and started', async () => {
       await store.stop()
       await store.start()
+      await until(async () => (await ask(client, { limit: 1 })).status === 200)
 
       await searchAll(client, make, naive)
       await runRound(client, make, naive)
@@ -163,6 +165,13 @@ function searchOf(
     body: { full_text_search: pair.asked, ...asked, limit: LIMIT },
     expected: naive.search({ query: pair.engine, nowMs: 0, ...filtered, ...sorted }),
   }
+}
+
+function ask(client: StoreClient, body: object): ReturnType<StoreClient['send']> {
+  return client.send('POST', `/api/v1/tables/${TABLE}/query`, {
+    full_text_search: { match_all: {} },
+    ...body,
+  })
 }
 
 async function query(

@@ -111,7 +111,7 @@ const SET_ONCE: Readonly<Record<string, string>> = {
   'lib/alarm.ts': 'the alarm itself',
   'node/clock/document-clock.ts': 'hands the call to another clock',
   'node/coordinator/query/query-deadline.ts': 'when it is made',
-  'node/index/host/index-client.ts': 'for one question',
+  'node/index/host/search-limits.ts': 'for one question',
   'door/exchange.ts': 'for one request',
 }
 
