@@ -170,6 +170,9 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       await expectStatus(client.send('POST', `${CLUSTER}/recover`, { without }), 400)
     },
   },
+  reloadNode: {
+    'of a store': (client) => expectStatus(client.send('POST', '/api/v1/node/reload', {}), 200),
+  },
   moveReplica: {
     'a body that is too long': async (client) => {
       const body = { from: 'a', to: 'x'.repeat(2 * MIB) }
