@@ -2,8 +2,8 @@
 
 import { ServiceError } from '../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
-import { parseExact, type JsonValue } from './exact-json.ts'
-import { buildObject } from './json-object.ts'
+import { parseExact, type JsonObject, type JsonValue } from './exact-json.ts'
+import { isJsonObject, ObjectBuilder, withoutMember } from './json-object.ts'
 import { JsonScanner, kindAt, readString, SCAN_STEP_BYTES } from './json-scanner.ts'
 import { readLongString } from './long-string.ts'
 
@@ -11,6 +11,8 @@ import { readLongString } from './long-string.ts'
 const SMALL_BYTES_MAX = 32 * 1024
 /** What a member costs beside its bytes. The unit is bytes. */
 const MEMBER_COST_BYTES = 64
+/** The members of one object. V8 makes room for twice as many in one step, which is longer the more there are. */
+const MEMBERS_MAX = 200_000
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /**
@@ -26,27 +28,47 @@ export function* parseSentInParts(json: Buffer): Sliced<JsonValue> {
   return kind === 'object' || kind === 'array' ? yield* parseInParts(value) : parseExact(value)
 }
 
-/** Parses as `parseExact` does; `json` is JSON of one value, with nothing around it. */
+/**
+ * Parses as `parseExact` does; `json` is JSON of one value, with nothing around it. INVALID_ARGUMENT for an object of
+ * more than 200,000 members.
+ */
 export function* parseInParts(json: Buffer): Sliced<JsonValue> {
   if (json.length <= SMALL_BYTES_MAX) return parseExact(json)
   const kind = kindAt(json, 0)
-  if (kind === 'object') return buildObject(yield* parseMembers(json))
+  if (kind === 'object') return yield* parseMembers(json)
   if (kind === 'array') return yield* parseElements(json)
   return kind === 'string' ? yield* readLongString(json) : parseExact(json)
 }
 
-function* parseMembers(json: Buffer): Sliced<[string, JsonValue][]> {
+/** As `parseInParts`, without one member of the object that the value may be. */
+export function* parseInPartsWithout(json: Buffer, left: string): Sliced<JsonValue> {
+  if (json.length > SMALL_BYTES_MAX && kindAt(json, 0) === 'object') {
+    return yield* parseMembers(json, left)
+  }
+  const value = yield* parseInParts(json)
+  return isJsonObject(value) ? withoutMember(value, left) : value
+}
+
+function* parseMembers(json: Buffer, left?: string): Sliced<JsonObject> {
   const scanner = new JsonScanner(json)
   const meter = new StepMeter(SMALL_BYTES_MAX)
-  const members: [string, JsonValue][] = []
+  const object = new ObjectBuilder()
   scanner.enterObject()
   while (scanner.nextMember()) {
     const { nameStart, nameEnd, nameHasEscapes } = scanner
     const name = readString(json, nameStart, nameEnd, nameHasEscapes)
-    members.push([name, yield* parseNext(scanner, meter)])
+    const value = yield* parseNext(scanner, meter)
+    if (name === left) continue
+    object.add(name, value)
+    if (object.memberCount > MEMBERS_MAX) throw tooManyMembers()
   }
   checkEnd(scanner)
-  return members
+  return yield* object.finish()
+}
+
+function tooManyMembers(): ServiceError {
+  const message = `an object that is read whole has more than ${MEMBERS_MAX} members; put them into several objects, or into a list`
+  return new ServiceError('INVALID_ARGUMENT', message)
 }
 
 function* parseElements(json: Buffer): Sliced<JsonValue[]> {

@@ -3,6 +3,7 @@
 // An inherited name (`constructor`) is never read as a member. A member called `__proto__` is
 // always written as own data, because the copies below define properties and do not assign them.
 
+import type { Sliced } from '../../lib/sliced.ts'
 import { isRawNumber } from './exact-json.ts'
 import type { JsonArray, JsonObject, JsonValue } from './exact-json.ts'
 
@@ -12,6 +13,15 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 
 export function isJsonArray(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value)
+}
+
+/** Objects with more members are known here with their names: V8 lists a million names in one step of 300 ms. */
+const LISTED_MEMBERS_MIN = 4096
+const listedNames = new WeakMap<JsonObject, readonly string[]>()
+
+/** The names of the members, in the order of `Object.keys`. */
+export function namesOf(object: JsonObject): readonly string[] {
+  return listedNames.get(object) ?? Object.keys(object)
 }
 
 export function memberOf(object: JsonObject, name: string): JsonValue | undefined {
@@ -34,4 +44,53 @@ export function withoutMember(object: JsonObject, name: string): JsonObject {
  */
 export function buildObject(members: Iterable<readonly [string, JsonValue]>): JsonObject {
   return Object.fromEntries(members)
+}
+
+const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/
+const ARRAY_INDEX_MAX = 2 ** 32 - 2
+const NAMES_PER_STEP = 8192
+
+/**
+ * Builds an object member by member, as `buildObject` does at once. Its longest step is where V8 makes room for twice
+ * as many members: 20 ms at 200,000 of them.
+ */
+export class ObjectBuilder {
+  readonly #object: Record<string, JsonValue> = {}
+  readonly #names: string[] = []
+  readonly #indexes: number[] = []
+
+  get memberCount(): number {
+    return this.#names.length + this.#indexes.length
+  }
+
+  add(name: string, value: JsonValue): void {
+    if (!Object.hasOwn(this.#object, name)) this.#list(name)
+    if (name !== '__proto__') this.#object[name] = value
+    else {
+      const attributes = { value, configurable: true, enumerable: true, writable: true }
+      Object.defineProperty(this.#object, name, attributes)
+    }
+  }
+
+  *finish(): Sliced<JsonObject> {
+    if (this.memberCount < LISTED_MEMBERS_MIN) return this.#object
+    const names: string[] = []
+    for (const index of Uint32Array.from(this.#indexes).toSorted()) {
+      names.push(String(index))
+      if (names.length % NAMES_PER_STEP === 0) yield
+    }
+    for (const name of this.#names) {
+      names.push(name)
+      if (names.length % NAMES_PER_STEP === 0) yield
+    }
+    listedNames.set(this.#object, names)
+    return this.#object
+  }
+
+  /** JavaScript lists names that are indexes first, by their size. */
+  #list(name: string): void {
+    const index = ARRAY_INDEX.test(name) ? Number(name) : Infinity
+    if (index <= ARRAY_INDEX_MAX) this.#indexes.push(index)
+    else this.#names.push(name)
+  }
 }

@@ -3,8 +3,7 @@
 import { unreachable } from '../../lib/assert.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import type { Sliced } from '../../lib/sliced.ts'
-import { parseInParts } from '../document/exact-json-parts.ts'
-import { isJsonObject, withoutMember } from '../document/json-object.ts'
+import { parseInPartsWithout } from '../document/exact-json-parts.ts'
 import { parseJsonPath, textAtJsonPath, type JsonPath } from '../document/json-path.ts'
 import { kindAt } from '../document/json-scanner.ts'
 import { readLongString } from '../document/long-string.ts'
@@ -54,8 +53,7 @@ function* rendered(
   templates: TemplateCache,
 ): Sliced<readonly SourcePart[]> {
   const compiled = yield* templates.get(template)
-  const parsed = yield* parseInParts(document)
-  const context = isJsonObject(parsed) ? withoutMember(parsed, TIMESTAMP_FIELD) : parsed
+  const context = yield* parseInPartsWithout(document, TIMESTAMP_FIELD)
   return filled(yield* renderTemplate(compiled, context, RENDER_LIMITS_DEFAULT))
 }
 

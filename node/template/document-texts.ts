@@ -9,7 +9,7 @@
 
 import type { Sliced } from '../../lib/sliced.ts'
 import type { JsonArray, JsonObject } from '../document/exact-json.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf, namesOf } from '../document/json-object.ts'
 import { encodeToon, TOON_DEFAULT } from './encode-toon.ts'
 import { BoundedText } from './render-budget.ts'
 import type { RenderBudget } from './render-budget.ts'
@@ -85,7 +85,7 @@ class TextReader {
   *#readMembers(object: JsonObject, depth: number): Sliced<void> {
     checkDepth(depth)
     for (const isName of [true, false]) {
-      for (const name of Object.keys(object)) {
+      for (const name of namesOf(object)) {
         if (this.#budget.spend()) yield
         if (NAMES.has(name.toLowerCase()) !== isName) continue
         yield* this.read(memberOf(object, name), { depth: depth + 1, isName })

@@ -11,7 +11,7 @@
 
 import type { Sliced } from '../../lib/sliced.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../document/exact-json.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf, namesOf } from '../document/json-object.ts'
 import { BoundedText } from './render-budget.ts'
 import type { RenderBudget } from './render-budget.ts'
 import { renderError } from './template-error.ts'
@@ -108,7 +108,7 @@ class ToonEncoder {
   *#writeMembers(object: JsonObject, { depth, isBehindHyphen }: Place): Sliced<void> {
     checkDepth(depth)
     let isHyphenTaken = !isBehindHyphen
-    for (const name of Object.keys(object)) {
+    for (const name of namesOf(object)) {
       if (this.#budget.spend()) yield
       const place = { depth, isBehindHyphen: !isHyphenTaken }
       isHyphenTaken = true
@@ -174,10 +174,11 @@ class ToonEncoder {
   /** The names of the members that all objects of the list have, if these are all and are scalars. */
   *#columnsOf(list: JsonArray): Sliced<readonly string[] | undefined> {
     const [first] = list
-    const columns = isJsonObject(first) ? Object.keys(first) : []
+    const columns = isJsonObject(first) ? namesOf(first) : []
     if (columns.length === 0) return undefined
     for (const row of list) {
-      if (!isJsonObject(row) || Object.keys(row).length !== columns.length) return undefined
+      if (this.#budget.spend()) yield
+      if (!isJsonObject(row) || namesOf(row).length !== columns.length) return undefined
       for (const column of columns) {
         if (this.#budget.spend()) yield
         if (!isScalarMember(row, column)) return undefined
@@ -211,7 +212,7 @@ class ToonEncoder {
     } else if (!isJsonObject(item)) {
       this.#beginLine(place)
       yield* this.#writeScalar(item)
-    } else if (Object.keys(item).length > 0) {
+    } else if (namesOf(item).length > 0) {
       yield* this.#writeMembers(item, place)
     } else {
       this.#startLine(hyphenDepth)

@@ -1,7 +1,7 @@
 import { isRawNumber } from '../document/exact-json.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../document/exact-json.ts'
 import { compareNumbers, isJsonNumber } from '../document/json-number.ts'
-import { isJsonArray, isJsonObject, memberOf } from '../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf, namesOf } from '../document/json-object.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 import type { RenderBudget } from './render-budget.ts'
 import type { TemplateValue } from './template.ts'
@@ -56,8 +56,8 @@ function* equalLists(a: JsonArray, b: JsonArray, compared: Compared): Sliced<boo
 }
 
 function* equalObjects(a: JsonObject, b: JsonObject, compared: Compared): Sliced<boolean> {
-  const names = Object.keys(a)
-  const otherCount = Object.keys(b).length
+  const names = namesOf(a)
+  const otherCount = namesOf(b).length
   // Listing the names is work also when their numbers differ.
   if (compared.budget.spend(names.length + otherCount)) yield
   if (names.length !== otherCount) return false

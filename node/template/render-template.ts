@@ -5,7 +5,7 @@ import { unreachable } from '../../lib/assert.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 import { isRawNumber } from '../document/exact-json.ts'
 import type { JsonValue } from '../document/exact-json.ts'
-import { isJsonArray, isJsonObject } from '../document/json-object.ts'
+import { isJsonArray, isJsonObject, namesOf } from '../document/json-object.ts'
 import { documentTexts } from './document-texts.ts'
 import { encodeToon, parseToonOptions } from './encode-toon.ts'
 import { equalValues } from './equal-values.ts'
@@ -156,7 +156,7 @@ class Rendering {
   }
 
   *#writeEach(block: BlockNode, value: TemplateValue, scope: Scope): Sliced<void> {
-    const names = isJsonObject(value) ? Object.keys(value) : undefined
+    const names = isJsonObject(value) ? namesOf(value) : undefined
     const length = names?.length ?? (isJsonArray(value) ? value.length : 0)
     if (length === 0) yield* this.write(block.otherwise, scope)
     const outer = scope.round

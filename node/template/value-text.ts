@@ -2,7 +2,7 @@
 
 import { isRawNumber } from '../document/exact-json.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../document/exact-json.ts'
-import { isJsonArray, isJsonObject } from '../document/json-object.ts'
+import { isJsonArray, isJsonObject, memberOf, namesOf } from '../document/json-object.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 import { renderError } from './template-error.ts'
 import type { BoundedText, RenderBudget } from './render-budget.ts'
@@ -40,6 +40,7 @@ export function* writeValue(value: TemplateValue, writer: Writer, depth = 0): Sl
     if (writer.budget.spendOnText(text.length)) yield
     return
   }
+  if (writer.budget.spend()) yield
   if (isJsonArray(value)) yield* writeElements(value, writer, depth)
   else yield* writeJson(value ?? null, writer, depth)
 }
@@ -60,22 +61,31 @@ function* writeJson(value: JsonValue, writer: Writer, depth: number): Sliced<voi
     out.add(value.length > budget.limits.outputBytesMax ? value : JSON.stringify(value))
     return
   }
-  if (isJsonArray(value) || isJsonObject(value)) yield* writeMembers(value, writer, depth)
+  if (budget.spend()) yield
+  if (isJsonArray(value)) yield* writeList(value, writer, depth)
+  else if (isJsonObject(value)) yield* writeMembers(value, writer, depth)
   else out.add(value === null ? 'null' : (scalarText(value) ?? ''))
 }
 
-function* writeMembers(value: JsonArray | JsonObject, writer: Writer, depth: number): Sliced<void> {
+function* writeList(list: JsonArray, writer: Writer, depth: number): Sliced<void> {
+  checkDepth(depth)
+  writer.out.add('[')
+  for (const [at, element] of list.entries()) {
+    if (at > 0) writer.out.add(',')
+    yield* writeJson(element, writer, depth + 1)
+  }
+  writer.out.add(']')
+}
+
+function* writeMembers(object: JsonObject, writer: Writer, depth: number): Sliced<void> {
   const { budget, out } = writer
   checkDepth(depth)
-  const isList = isJsonArray(value)
-  out.add(isList ? '[' : '{')
-  let count = 0
-  for (const [name, member] of Object.entries(value)) {
-    if (budget.spend()) yield
-    if (count > 0) out.add(',')
-    if (!isList) out.add(`${JSON.stringify(name)}:`)
-    count += 1
-    yield* writeJson(member, writer, depth + 1)
+  out.add('{')
+  for (const [at, name] of namesOf(object).entries()) {
+    if (budget.spendOnText(name.length)) yield
+    if (at > 0) out.add(',')
+    out.add(`${JSON.stringify(name)}:`)
+    yield* writeJson(memberOf(object, name) ?? null, writer, depth + 1)
   }
-  out.add(isList ? ']' : '}')
+  out.add('}')
 }
