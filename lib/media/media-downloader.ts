@@ -19,7 +19,7 @@ import type { LookupFunction } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { ServiceError, isServiceError } from '../errors.ts'
 import { ByteCollector } from '../http/byte-collector.ts'
-import { runSliced } from '../sliced.ts'
+import { runSliced, SliceClock } from '../sliced.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import { checkHost, hostOf, parseMediaUrl } from './host-policy.ts'
 import type { CheckedHost, NetworkView } from './host-policy.ts'
@@ -163,7 +163,10 @@ export class MediaDownloader {
     const tooLarge = (): ServiceError => refuse(`the body is larger than ${downloadBytesMax} bytes`)
     if (Number(response.headers['content-length'] ?? 0) > downloadBytesMax) throw tooLarge()
     const collector = new ByteCollector(Number(response.headers['content-length'] ?? 0))
+    // Hundreds of hosts that send without end share the turns; what a download does not take waits in the network.
+    const slice = new SliceClock(this.#clock)
     for await (const chunk of response) {
+      if (slice.isOver) await slice.turn()
       if (!Buffer.isBuffer(chunk)) continue // cannot happen, because no encoding is set
       if (collector.length + chunk.length > downloadBytesMax) throw tooLarge()
       await memory.add(chunk.length)
