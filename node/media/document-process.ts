@@ -42,6 +42,12 @@ const CHUNK_BYTES = 256 * 1024
 /** A page has its text also without its article, so it is given up sooner. */
 const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000, image: 20_000 } as const
 
+/**
+ * For glibc's allocator: large blocks go back to the system when a document is done. By itself it keeps them, more of them with
+ * each document and thread, and the next document would find too little within the process's limit.
+ */
+const ALLOCATION = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '131072' }
+
 /** The time for one document, and what the process inherits. */
 export interface DocumentProcessOptions {
   readonly clock: Clock
@@ -60,7 +66,7 @@ export class DocumentProcess {
   constructor(options: DocumentProcessOptions) {
     this.#options = options
     this.#child = fork(ENTRY, [], {
-      env: inheritedEnvironment(options.environment),
+      env: { ...inheritedEnvironment(options.environment), ...ALLOCATION },
       ...boundedNode({
         memoryBytesMax: MEMORY_BYTES_MAX,
         heapMibMax: HEAP_MIB_MAX,

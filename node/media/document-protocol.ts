@@ -1,15 +1,18 @@
 // What the store and its reader of documents say to each other. The bytes of a document follow a job on
 // the reader's standard input.
 
+import type { ImageType } from '../../lib/media/image-type.ts'
+
 /** One document to read: the job for the bytes that follow it. */
 export type DocumentRequest =
   | { readonly kind: 'pdf'; readonly textLengthMax: number; readonly imageEdgePixelsMax: number }
   | { readonly kind: 'html'; readonly textLengthMax: number; readonly charset: string | undefined }
   | {
       readonly kind: 'image'
-      readonly type: string
+      readonly type: ImageType
       readonly imageEdgePixelsMax: number
-      readonly imagePixelsMax: number
+      readonly imageUnpackedBytesMax: number
+      readonly imageMemoryBytesMax: number
     }
 
 /** A request with the number of bytes. */

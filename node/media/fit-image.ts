@@ -1,9 +1,12 @@
 // Makes an image fit for a model, in the process that reads documents (document-worker.ts): the decoders are native
 // code, and strangers choose their input. No other file of the store imports sharp.
 
-import type { Sharp, SharpOptions } from 'sharp'
+import type { Metadata, Sharp, SharpOptions } from 'sharp'
 import { messageOf } from '../../lib/errors.ts'
+import type { ImageType } from '../../lib/media/image-type.ts'
 import type { DocumentReading, DocumentRequest } from './document-protocol.ts'
+import { memoryBytesOf, unpackedBytesOf } from './image-cost.ts'
+import type { ImageHeader } from './image-cost.ts'
 
 type SharpFactory = (input: Uint8Array, options: SharpOptions) => Sharp
 
@@ -19,22 +22,23 @@ const LOADERS = [
   'VipsForeignLoadNsgifBuffer',
 ]
 
+type ImageRequest = Extract<DocumentRequest, { kind: 'image' }>
+
 /**
- * Nothing if no edge is too long; else the image resized, upright, in its own format (a GIF's first
- * frame as PNG). Refused if it cannot be decoded or has too many pixels, before it is unpacked. The memory for it is that of
- * the process.
+ * `fitting` if no edge is too long; else the image resized, upright, in its own format (a GIF's first
+ * frame as PNG). Refused if it cannot be decoded, or if its header says that it takes too much time or
+ * memory, before it is unpacked.
  */
-export async function fitImage(
-  bytes: Buffer,
-  { type, imageEdgePixelsMax, imagePixelsMax }: Extract<DocumentRequest, { kind: 'image' }>,
-): Promise<DocumentReading> {
+export async function fitImage(bytes: Buffer, request: ImageRequest): Promise<DocumentReading> {
+  const { type, imageEdgePixelsMax: edge } = request
   try {
     const sharp = await loadSharp()
-    const source = sharp(bytes, { limitInputPixels: imagePixelsMax, sequentialRead: true })
-    const { width, height } = await source.metadata()
-    if (width * height > imagePixelsMax) return refused(`it has over ${imagePixelsMax} pixels`)
-    if (Math.max(width, height) <= imageEdgePixelsMax) return { kind: 'fitting' }
-    const edge = imageEdgePixelsMax
+    // Without the limit of sharp, which counts pixels, whatever they cost.
+    const source = sharp(bytes, { limitInputPixels: false, sequentialRead: true })
+    const header = headerOf(await source.metadata(), type)
+    if (Math.max(header.width, header.height) <= edge) return { kind: 'fitting' }
+    const tooCostly = whyTooCostly(header, bytes, request)
+    if (tooCostly !== undefined) return refused(tooCostly)
     const resized = source
       .timeout({ seconds: DECODE_SECONDS_MAX })
       .autoOrient()
@@ -46,11 +50,43 @@ export async function fitImage(
   }
 }
 
+function headerOf(metadata: Metadata, type: ImageType): ImageHeader {
+  const { width, height, channels, hasAlpha, isProgressive, chromaSubsampling } = metadata
+  const bytesPerSample = metadata.depth === 'uchar' ? 1 : 2
+  const samples = { channels, bytesPerSample, chromaSubsampling } as const
+  return { type, width, height, ...samples, hasAlpha, isProgressive }
+}
+
+function whyTooCostly(
+  header: ImageHeader,
+  bytes: Buffer,
+  { imageEdgePixelsMax, imageUnpackedBytesMax, imageMemoryBytesMax }: ImageRequest,
+): string | undefined {
+  const size = `${header.width} × ${header.height} pixels`
+  const unpackedBytes = unpackedBytesOf(header)
+  if (unpackedBytes > imageUnpackedBytesMax) {
+    return `its ${size} unpack to ${unpackedBytes} bytes, and ${imageUnpackedBytesMax} is the most; send it smaller`
+  }
+  const memoryBytes = memoryBytesOf(header, bytes, imageEdgePixelsMax)
+  if (memoryBytes <= imageMemoryBytesMax) return undefined
+  return (
+    `its ${size} take up to ${Math.ceil(memoryBytes)} bytes of memory to resize, and ${imageMemoryBytesMax} is ` +
+    `the most; send it smaller${otherWayOut(header)}`
+  )
+}
+
+/** Whatever is not streamed takes less memory in a form that is. */
+function otherWayOut({ type, isProgressive }: ImageHeader): string {
+  if (type === 'image/png') return isProgressive ? ', or without interlacing' : ''
+  if (type === 'image/jpeg') return isProgressive ? ', or as a baseline JPEG' : ''
+  return ', or as a JPEG or PNG'
+}
+
 function refused(why: string): DocumentReading {
   return { kind: 'refused', why }
 }
 
-async function encoded(image: Sharp, type: string): Promise<DocumentReading> {
+async function encoded(image: Sharp, type: ImageType): Promise<DocumentReading> {
   if (type === 'image/jpeg') {
     return { kind: 'image', type, bytes: await image.jpeg({ quality: JPEG_QUALITY }).toBuffer() }
   }

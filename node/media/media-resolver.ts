@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import { isDataUri, parseDataUri } from '../../lib/media/data-uri.ts'
 import type { NetworkView } from '../../lib/media/host-policy.ts'
+import type { ImageType } from '../../lib/media/image-type.ts'
 import { PassingFailure } from '../../lib/media/passing-failure.ts'
 import { MediaDownloader } from '../../lib/media/media-downloader.ts'
 import type { DownloadedBody } from '../../lib/media/media-downloader.ts'
@@ -165,9 +166,10 @@ export class MediaResolver {
     }
   }
 
-  async #image(bytes: Buffer, type: string, holding: MediaHolding): Promise<MediaContent> {
-    const { imageEdgePixelsMax, imagePixelsMax } = this.#parts.settings
-    const request = { kind: 'image', type, imageEdgePixelsMax, imagePixelsMax } as const
+  async #image(bytes: Buffer, type: ImageType, holding: MediaHolding): Promise<MediaContent> {
+    const { imageEdgePixelsMax, imageUnpackedBytesMax, imageMemoryBytesMax } = this.#parts.settings
+    const limits = { imageEdgePixelsMax, imageUnpackedBytesMax, imageMemoryBytesMax }
+    const request = { kind: 'image', type, ...limits } as const
     const reading = await this.#parts.documents.read(bytes, request, holding.signal)
     if (reading.kind === 'fitting') return this.#medium('image', { bytes, type }, holding)
     if (reading.kind === 'image') {

@@ -10,8 +10,13 @@ export interface MediaSettings extends DownloadLimits {
   readonly s3?: S3Settings
   /** The longest edge of an image that is handed on. Larger images are resized. */
   readonly imageEdgePixelsMax: number
-  /** The most pixels of an image as it comes. A small file can unpack to a huge image. */
-  readonly imagePixelsMax: number
+  /**
+   * The most bytes of an image's samples: what resizing it costs in time. A small file can unpack to a
+   * huge image.
+   */
+  readonly imageUnpackedBytesMax: number
+  /** The most memory for resizing an image (image-cost.ts), within that of the process that does it. */
+  readonly imageMemoryBytesMax: number
   /** The most bytes of an image, a sound or a film that is handed on. */
   readonly mediumBytesMax: number
   /** The most bytes of an HTML page. */
@@ -27,12 +32,14 @@ export interface MediaSettings extends DownloadLimits {
 }
 
 const MEGABYTE = 1000 * 1000
+const MEBIBYTE = 1024 * 1024
 
 export const MEDIA_SETTINGS_DEFAULT: MediaSettings = {
   ...DOWNLOAD_LIMITS_DEFAULT,
   allowedDirectories: [],
   imageEdgePixelsMax: 2048,
-  imagePixelsMax: 8192 * 8192,
+  imageUnpackedBytesMax: 2048 * MEBIBYTE,
+  imageMemoryBytesMax: 704 * MEBIBYTE,
   mediumBytesMax: 20 * MEGABYTE,
   htmlBytesMax: 10 * MEGABYTE,
   textLengthMax: 2 * MEGABYTE,

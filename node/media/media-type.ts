@@ -2,10 +2,12 @@
 // begin with anything.
 
 import { sniffImageType } from '../../lib/media/image-type.ts'
+import type { ImageType } from '../../lib/media/image-type.ts'
 import { refuseMedium } from './media-error.ts'
 
 export type MediaType =
-  | { readonly kind: 'image' | 'audio' | 'video'; readonly type: string }
+  | { readonly kind: 'image'; readonly type: ImageType }
+  | { readonly kind: 'audio' | 'video'; readonly type: string }
   | { readonly kind: 'pdf' }
   /** `charset` is what the sender says. */
   | { readonly kind: 'html' | 'text'; readonly charset: string | undefined }
