@@ -56,7 +56,7 @@ async function inSync(node: TestNode): Promise<void> {
 /** A table of one shard that the backup does not have. Answers its shard. */
 async function createLater(node: TestNode): Promise<string> {
   const answer = await ask(node, '/tables/later', { num_shards: 1 })
-  expect(answer.status, await answer.text()).to.equal(200)
+  expect(answer.status, await answer.text()).to.equal(201)
   let found: string | undefined
   await until(async () => {
     const told = await (await ask(node, '/cluster/shards?table=later')).text()

@@ -37,10 +37,10 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     text: 'if (waiting === 0) return built',
     instead: 'if (waiting >= 0) return built',
   },
-  'an index that counts nothing while it is opened': {
-    file: 'shard/following/documents-behind.ts',
-    text: "    case 'opening':\n",
-    instead: "    case 'opening':\n      return 0\n",
+  'a readiness that counts only while an index is built': {
+    file: 'coordinator/tables/index-summary.ts',
+    text: 'documentsBehind += documentsBehindOf(table, led)',
+    instead: 'if (counts.building > 0) documentsBehind += documentsBehindOf(table, led)',
   },
   'a build that counts only what came since it began': {
     file: 'shard/following/documents-behind.ts',

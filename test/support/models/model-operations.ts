@@ -36,7 +36,7 @@ export async function create(
   const answer = await subject.send('POST', pathOf(table), body)
   if (model.tables.has(table)) return expectCode(answer, 409, 'ALREADY_EXISTS')
   const count = shards.num_shards ?? (shards.split_keys?.length ?? 0) + 1
-  expect(answer.status, answer.text).to.equal(200)
+  expect(answer.status, answer.text).to.equal(201)
   const created: TableAnswer = JSON.parse(answer.text)
   expect(Object.keys(created.shards)).to.have.length(count)
   model.tables.set(table, { shards: count, typed, documents: new Map() })
