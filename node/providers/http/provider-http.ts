@@ -14,7 +14,7 @@ import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ByteCollector } from '../../../lib/http/byte-collector.ts'
-import { runSliced } from '../../../lib/sliced.ts'
+import { runSliced, SliceClock } from '../../../lib/sliced.ts'
 import type { Env } from '../../../lib/env.ts'
 import { ADDRESS_REFUSED, checkLiteralAddress, checkedLookup } from '../access/url-rules.ts'
 import type { AddressRule, IsPublic } from '../access/url-rules.ts'
@@ -158,14 +158,17 @@ export class ProviderHttp implements Disposable {
   async #read(response: IncomingMessage, { answerBytesMax, signal }: HttpAsk): Promise<Buffer> {
     const announced = Number(response.headers['content-length'] ?? 0)
     const collector = new ByteCollector(Math.min(announced, answerBytesMax))
+    const { clock } = this.#parts
+    // Hundreds of models that send without end share the turns; what an answer does not take waits in the network.
+    const slice = new SliceClock(clock)
     for await (const chunk of response) {
+      if (slice.isOver) await slice.turn()
       if (!Buffer.isBuffer(chunk)) continue // cannot happen, because no encoding is set
       if (collector.length + chunk.length > answerBytesMax) {
         throw new HttpFailure(`the answer has more than ${answerBytesMax} bytes`)
       }
       collector.add(chunk)
     }
-    const { clock } = this.#parts
     return collector.whole() ?? (await runSliced(collector.join(), { clock, signal }))
   }
 
