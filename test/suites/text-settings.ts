@@ -1,11 +1,14 @@
 // A table's language, stop words and synonyms through the API, over two shards.
 
 import { expect } from 'chai'
+import { countTo } from '../support/loads/load.ts'
 import type { StorePlace, StoreUnderTest } from '../support/places/store-under-test.ts'
 import { StoreClient } from '../support/servers/store-client.ts'
 import { until } from '../support/until.ts'
 
 const TABLE = '/api/v1/tables/shops'
+/** A migration of so many documents takes longer than a question about it. */
+const OTHERS = 5000
 const DOCUMENTS = {
   a: { title: 'televisions and radios', de: 'Häuser' },
   z: { title: 'the tv on the wall', de: 'das Haus' },
@@ -59,12 +62,15 @@ export function describeTextSettings(place: StorePlace): void {
     })
 
     it('shows the migration to another language, and answers meanwhile', async () => {
+      const others = countTo(OTHERS).map((n) => [`other ${n}`, { text: `text ${n}` }])
+      const inserts = Object.fromEntries(others)
+      await client.batch('shops', { inserts, sync_level: 'full_text' })
       await setSchema({ language: 'german' })
       const during = await table()
       const meanwhile = await keys({ match: 'haus' })
       await until(async () => (await table()).migration === undefined)
 
-      // Several nodes answer when all of them know the schema; the migration of two documents may be over then.
+      // Several nodes answer when all of them know the schema; the migration may be over then.
       const shown = during.migration ?? { indexes: ['full_text_index_v0'], progress: 1 }
       expect(during.migration !== undefined || store.dataDirs.length > 1).to.equal(true)
       expect(shown.indexes).to.deep.equal(['full_text_index_v0'])

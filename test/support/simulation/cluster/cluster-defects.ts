@@ -146,7 +146,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
   },
   'a node that clears a tombstone and keeps the replica': {
     file: 'coordinator/cluster/dropped-replicas.ts',
-    text: '      await tables.collect(id)\n',
+    text: '    await this.#with.tables.collect(id)\n',
     instead: '',
     faults: ['crash', 'crash_all'],
     operations: { cross: 2, drop: 2, read: 1 },
