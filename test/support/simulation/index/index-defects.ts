@@ -43,13 +43,6 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     instead: '(await this.index.flush(sequence + 1)).checkpoint',
     kinds: ['kill', 'kill_while_flushing'],
   },
-  'a checkpoint before the whole table was walked': {
-    file: 'shard/following/index-follower.ts',
-    text: 'this.#send(this.#isBuilding ? 0 : upTo, changes)',
-    instead: 'this.#send(upTo, changes)',
-    kinds: ['kill_while_building'],
-    seed: 82,
-  },
   'a batch that counts as one entry more': {
     file: 'shard/following/index-follower.ts',
     text: 'const upTo = isLast ? sequence : this.#applied',
