@@ -19,3 +19,13 @@ export function isText(value: unknown): value is string {
 export function isWhole(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value)
 }
+
+/** The record that JSON text is; undefined for anything else. */
+export function parseJsonRecord(bytes: Uint8Array): JsonRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString())
+    return isJsonRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

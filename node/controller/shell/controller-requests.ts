@@ -8,6 +8,7 @@ import {
   isListOf,
   isText,
   isWhole,
+  parseJsonRecord,
   type JsonRecord,
 } from '../../../lib/json-record.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
@@ -171,13 +172,9 @@ function isShardReport(value: unknown): value is ShardReport {
 }
 
 function recordIn(bytes: Buffer): JsonRecord {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isJsonRecord(value)) return value
-  } catch {
-    // refused below
-  }
-  throw invalid()
+  const record = parseJsonRecord(bytes)
+  if (record === undefined) throw invalid()
+  return record
 }
 
 function invalid(): ServiceError {

@@ -2,7 +2,7 @@
 // Format: docs/formats/controller-calls.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
+import { isText, isWhole, parseJsonRecord, type JsonRecord } from '../../../lib/json-record.ts'
 import type { PeerHandlers, PeerLink } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { LogEnd } from '../../replication/core/fit-leaders.ts'
@@ -81,14 +81,10 @@ function decodeEnds(bytes: Buffer): AnsweredEnds {
   }
 }
 
-function recordIn(bytes: Buffer) {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isJsonRecord(value)) return value
-  } catch {
-    // refused below
-  }
-  throw invalid()
+function recordIn(bytes: Buffer): JsonRecord {
+  const record = parseJsonRecord(bytes)
+  if (record === undefined) throw invalid()
+  return record
 }
 
 function invalid(): ServiceError {

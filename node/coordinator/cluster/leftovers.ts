@@ -2,7 +2,7 @@
 // has it remove the ones that the operator names. Format of the call: docs/formats/replica-calls.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
+import { isText, isWhole, parseJsonRecord, type JsonRecord } from '../../../lib/json-record.ts'
 import type { PeerHandlers, PeerLink } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
@@ -73,14 +73,10 @@ function shardsIn(value: unknown): readonly ShardId[] {
   return value.map(parseShardId)
 }
 
-function recordIn(bytes: Buffer): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isJsonRecord(value)) return value
-  } catch {
-    // refused below
-  }
-  throw invalid()
+function recordIn(bytes: Buffer): JsonRecord {
+  const record = parseJsonRecord(bytes)
+  if (record === undefined) throw invalid()
+  return record
 }
 
 function invalid(): ServiceError {
