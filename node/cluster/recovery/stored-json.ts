@@ -1,7 +1,7 @@
 // How what nodes know of a control plane is kept as JSON, on their disks and in the control plane.
 
 import type { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
+import { isText, isWhole, parseJsonRecord } from '../../../lib/json-record.ts'
 import {
   decodeConfiguration,
   encodeConfiguration,
@@ -24,13 +24,9 @@ export function encodeStored(members: object): Buffer {
 
 /** Throws what `damaged` makes for bytes of another form. */
 export function decodeStored(bytes: Buffer, damaged: () => ServiceError): Members {
-  try {
-    const value: unknown = JSON.parse(bytes.toString())
-    if (isJsonRecord(value) && value['format'] === FORMAT) return value
-  } catch {
-    // refused below
-  }
-  throw damaged()
+  const record = parseJsonRecord(bytes)
+  if (record?.['format'] !== FORMAT) throw damaged()
+  return record
 }
 
 export function storedConfiguration(configuration: ShardConfiguration): StoredConfiguration {

@@ -2,7 +2,7 @@
 // Format: docs/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
+import { isText, isWhole, parseJsonRecord } from '../../../lib/json-record.ts'
 import type { Change } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
@@ -41,13 +41,9 @@ export function decodeCleared(bytes: Uint8Array): number {
 }
 
 function recordIn(bytes: Uint8Array): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString())
-    if (isJsonRecord(value) && value['format'] === FORMAT) return value
-  } catch {
-    // refused below
-  }
-  throw damaged()
+  const record = parseJsonRecord(bytes)
+  if (record?.['format'] !== FORMAT) throw damaged()
+  return record
 }
 
 function damaged(): ServiceError {
