@@ -151,11 +151,11 @@ export class SwarmStore implements StoreService {
   }
 
   async #statusOf(table: OpenTable, reader: ContentsReader): Promise<TableStatus> {
-    const [stats, contents, migration] = await Promise.all([
+    const [stats, contents] = await Promise.all([
       Promise.all(table.shards.map((shard) => shard.stats())),
       reader.read(table),
-      migrationOf(table, this.#with.led),
     ])
+    const migration = await migrationOf(table, stats)
     return tableStatusOf(this.#infoOf(table), { stats, contents, migration })
   }
 

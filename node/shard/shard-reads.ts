@@ -112,8 +112,9 @@ export class ShardReads {
   }
 
   async stats(): Promise<ShardStats> {
-    const { store, ttl, nowMs } = this.#replica
+    const { store, ttl, nowMs, indexes } = this.#replica
     const diskBytes = await store.approximateBytes({})
-    return { diskBytes, empty: await hasNoDocument(store, { ttl, nowMs }) }
+    const empty = await hasNoDocument(store, { ttl, nowMs })
+    return { diskBytes, empty, indexVersions: (await indexes?.answeringVersions()) ?? [] }
   }
 }

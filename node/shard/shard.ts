@@ -72,10 +72,17 @@ export interface PreparedInOrder {
   readonly fate: ProposalFate | undefined
 }
 
-/** The size of a shard in bytes, and whether readers find no document in it. */
+/** The size of a shard in bytes, whether readers find no document in it, and by what its indexes answer. */
 export interface ShardStats {
   readonly diskBytes: number
   readonly empty: boolean
+  readonly indexVersions: readonly AnsweringVersion[]
+}
+
+/** The version of an index that answers searches, as `indexVersionOf` makes it from a schema. */
+export interface AnsweringVersion {
+  readonly index: string
+  readonly version: number
 }
 
 /**

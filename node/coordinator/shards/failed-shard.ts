@@ -42,7 +42,7 @@ export class FailedShard implements Shard {
   hurry(): void {}
 
   async stats(): Promise<ShardStats> {
-    return { diskBytes: 0, empty: false }
+    return { diskBytes: 0, empty: false, indexVersions: [] }
   }
 
   async state(): Promise<ShardCondition> {

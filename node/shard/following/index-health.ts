@@ -16,8 +16,6 @@ export interface IndexHealth {
   readonly activity: IndexActivity
   /** Whether searches are answered, perhaps by the version of an earlier schema. */
   readonly answers: boolean
-  /** Whether a version for another schema is built beside the one that answers. */
-  readonly isMigrating: boolean
   /** Log entries that searches do not show yet. */
   readonly entriesBehind: number
   /** Documents that searches may lack. */

@@ -142,6 +142,11 @@ export class IndexVersions {
     }
   }
 
+  /** Of the schema by which searches are answered. */
+  get version(): number {
+    return this.#current.version
+  }
+
   /** The log entries above this one are still needed. */
   get neededAbove(): number {
     const { follower } = this.#current
@@ -280,9 +285,8 @@ export class IndexVersions {
     const isAsBefore = follower.applied >= follower.promised
     const answers = own.kind !== 'building' && own.kind !== 'failed' && isAsBefore
     const { name, kind } = this.definition
-    const isMigrating = this.#next !== undefined
     const { entriesBehind } = follower
-    return { name, kind, activity, answers, isMigrating, entriesBehind }
+    return { name, kind, activity, answers, entriesBehind }
   }
 
   /** Builds what answers anew. What is being built meanwhile replaces it later, and is built anew as well. */

@@ -7,6 +7,7 @@ import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings } from '../command/table-settings.ts'
+import type { AnsweringVersion } from '../shard.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import { feedOf } from '../../index/kinds/index-feeds.ts'
 import { indexedRange } from '../format/keyspace.ts'
@@ -136,6 +137,12 @@ export class ShardIndexes {
     const found = this.#indexes.get(name)
     if (found !== undefined) return found
     throw new ServiceError('NOT_FOUND', `index "${name}" does not exist; create it first`)
+  }
+
+  /** The version of each index that answers searches. */
+  async answeringVersions(): Promise<readonly AnsweringVersion[]> {
+    if (this.#wanted.indexes.some(({ name }) => !this.#indexes.has(name))) await this.#working
+    return Array.from(this.#indexes, ([index, { version }]) => ({ index, version }))
   }
 
   /** Resolves when all commits up to this log entry are searchable in every index. */

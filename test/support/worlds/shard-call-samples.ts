@@ -216,7 +216,11 @@ export function answerMessages(): Record<string, Buffer> {
     forgotten: answerOf(SHARD_CALLS.forget, undefined),
     'the position of an index': answerOf(SHARD_CALLS.indexPosition, POSITION),
     'the state of an index': answerOf(SHARD_CALLS.indexStatus, INDEX_STATUS),
-    stats: answerOf(SHARD_CALLS.stats, { diskBytes: 2 ** 40, empty: false }),
+    stats: answerOf(SHARD_CALLS.stats, {
+      diskBytes: 2 ** 40,
+      empty: false,
+      indexVersions: [{ index: 'words', version: 3 }],
+    }),
     serving: answerOf(SHARD_CALLS.state, { kind: 'serving', documentsBehind: 3 }),
     'read only': answerOf(SHARD_CALLS.state, {
       kind: 'read_only',

@@ -8,7 +8,7 @@ import type {
   TransactionStatus,
   WriteOutcome,
 } from '../../command/command.ts'
-import type { ShardCondition, ShardStats } from '../../shard.ts'
+import type { AnsweringVersion, ShardCondition, ShardStats } from '../../shard.ts'
 import {
   readAddress,
   readTransactionId,
@@ -95,12 +95,18 @@ export function readDecision(from: WireReader): Decision {
   return status
 }
 
-export function writeStats(out: WireWriter, { diskBytes, empty }: ShardStats): void {
-  out.number(diskBytes).boolean(empty)
+export function writeStats(out: WireWriter, { diskBytes, empty, indexVersions }: ShardStats): void {
+  out.number(diskBytes).boolean(empty).u32(indexVersions.length)
+  for (const { index, version } of indexVersions) out.text(index).number(version)
 }
 
 export function readStats(from: WireReader): ShardStats {
-  return { diskBytes: from.amount(), empty: from.boolean() }
+  const stats = { diskBytes: from.amount(), empty: from.boolean() }
+  const indexVersions: AnsweringVersion[] = []
+  for (let left = from.u32(); left > 0; left--) {
+    indexVersions.push({ index: from.text(), version: from.amount() })
+  }
+  return { ...stats, indexVersions }
 }
 
 export function writeCondition(out: WireWriter, condition: ShardCondition): void {
