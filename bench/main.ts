@@ -27,6 +27,7 @@ import { formatNumber, renderFindings, renderLatencies } from './report/report.t
 import type { Bench, SuiteEntry } from './suite.ts'
 import { textSuite } from './text/suite.ts'
 import { vectorsSuite } from './vectors/suite.ts'
+import { versionsSuite } from './versions/suite.ts'
 
 /** The rows of a suite, and what `--documents` adds: a million vectors are written three times, with their graphs. */
 const DEADLINE_MS = 30 * 60_000
@@ -42,6 +43,7 @@ const SUITES: Readonly<Record<string, SuiteEntry>> = {
   peer: peerSuite,
   text: textSuite,
   vectors: vectorsSuite,
+  versions: versionsSuite,
 }
 
 // Each child is killed with this process, by a listener of its own.

@@ -27,7 +27,7 @@ export const CLIENTS_DEFAULT: readonly number[] = [1, 16, 64, 128]
 
 export const USAGE = `usage: npm run bench -- <suite> [options]
 
-suites: documents, text, vectors, inference, peer, cluster
+suites: documents, text, vectors, dimensions, inference, enrichment, peer, cluster, versions
 
   --rows a,b         only these rows
   --quick            a tenth of the data, shorter runs
@@ -35,7 +35,7 @@ suites: documents, text, vectors, inference, peer, cluster
   --runs <n>         repetitions of each comparison (default 5)
   --documents <n>    how many documents the rows of text or vectors use
   --seed <n>         of the documents and of the choice of keys (default 1)
-  --against <dir>    of documents, writes and lookups: the server of another checkout as the peer
+  --against <dir>    of versions, and of writes and lookups of documents: the other checkout
   --profile          leave CPU profiles of our server, and say what they hold
   --json <file>      write all figures as JSON
   --update <file>    replace the figures in a Markdown file, such as docs/benchmarks.md

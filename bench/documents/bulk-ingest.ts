@@ -23,7 +23,7 @@ interface Ingest {
 
 export async function bulkIngest(bench: Bench): Promise<RowResult> {
   await using server = await startQuarry(bench, 'ingest')
-  await ingestOurs(bench, server, {
+  await ingestInto(bench, server, {
     documents: WARMUP_DOCUMENTS,
     keyOrder: 'ascending',
     clients: 4,
@@ -45,7 +45,7 @@ async function ingestInTurns(
   for (let run = 0; run < bench.runs; run += 1) {
     bench.progress(`bulk ingest: keys ${ingest.keyOrder}, run ${run + 1} of ${bench.runs}`)
     for (const { clients, rates } of ours) {
-      rates.push(await ingestOurs(bench, server, { ...ingest, clients }))
+      rates.push(await ingestInto(bench, server, { ...ingest, clients }))
     }
     peer.push(await ingestPeer(bench, ingest))
   }
@@ -62,7 +62,8 @@ async function ingestInTurns(
   }
 }
 
-async function ingestOurs(
+/** Documents per second into a new table, which is dropped afterwards. */
+export async function ingestInto(
   { generator, clock, seed }: Bench,
   server: QuarryServer,
   { documents, keyOrder, clients }: Ingest & { readonly clients: number },

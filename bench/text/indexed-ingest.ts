@@ -22,12 +22,12 @@ const TABLE = 'ingest'
 export async function indexedIngest(bench: Bench): Promise<RowResult> {
   const documents = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
   await using server = await startQuarry(bench, 'ingest')
-  await ingestOurs(bench, server, WARMUP_DOCUMENTS)
+  await ingestArticles(bench, server, WARMUP_DOCUMENTS)
   const ours: number[] = []
   const peer: number[] = []
   for (let run = 0; run < bench.runs; run += 1) {
     bench.progress(`ingest with the index: run ${run + 1} of ${bench.runs}`)
-    ours.push(await ingestOurs(bench, server, documents))
+    ours.push(await ingestArticles(bench, server, documents))
     peer.push(await ingestPeer(bench, documents))
   }
   const label =
@@ -48,7 +48,8 @@ export async function indexedIngest(bench: Bench): Promise<RowResult> {
   }
 }
 
-async function ingestOurs(
+/** Documents per second into a new table until all are found. The table is dropped afterwards. */
+export async function ingestArticles(
   { generator, clock, seed }: Bench,
   server: QuarryServer,
   documents: number,

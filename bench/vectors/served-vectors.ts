@@ -118,12 +118,12 @@ export class ServedVectors {
     return plan(this.#words())
   }
 
-  /** The same words and vectors, together. */
-  hybridSearches(effort: number): Bodies {
+  /** The same words and vectors, together. `more` are members of the request. */
+  hybridSearches(effort: number, more: object = {}): Bodies {
     const words = this.#words()
     const { queries } = this.#source
     const both = queries.map((query, i) => ({ ...words[i], ...embeddingsOf(query) }))
-    return plan(both.map((one) => ({ ...one, ...paced(effort) })))
+    return plan(both.map((one) => ({ ...one, ...paced(effort), ...more })))
   }
 
   /** Documents with the vectors from a number on, under keys of their own. */
