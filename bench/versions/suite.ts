@@ -1,31 +1,30 @@
-// Two checkouts of this repository beside each other: what users wait for, on the same documents and in turns.
+// What users wait for, by two checkouts of this repository: on the same documents, over HTTP, and in turns.
 
-import path from 'node:path'
+import { must } from '../../lib/assert.ts'
 import { buildArticleSource } from '../data/article-source.ts'
-import { compare, perSecond } from '../documents/comparison.ts'
 import { ingestInto } from '../documents/bulk-ingest.ts'
-import { sendDocuments } from '../documents/load-table.ts'
+import { perSecond } from '../documents/comparison.ts'
+import { loadTable, sendDocuments } from '../documents/load-table.ts'
 import {
+  batchPath,
+  createTable,
+  lookupPath,
   SETTLE_TIMEOUT_MS,
-  startCheckout,
-  startQuarry,
   type QuarryServer,
 } from '../documents/quarry-server.ts'
-import type { Bodies, LoadResult } from '../load/load-job.ts'
+import type { RequestPlan } from '../load/load-job.ts'
 import { settle } from '../process-memory.ts'
-import type { Finding, RowResult } from '../report/finding.ts'
+import type { RowResult } from '../report/finding.ts'
 import { formatNumber } from '../report/report.ts'
 import type { Bench, Suite, SuiteEntry } from '../suite.ts'
 import { createArticleTable, waitUntilSearchable } from '../text/article-table.ts'
+import { ARTICLES_TABLE } from '../text/article-store.ts'
 import { searchPlan } from '../text/http-searches.ts'
 import { ingestArticles } from '../text/indexed-ingest.ts'
-import { search } from '../vectors/http-vectors.ts'
 import { ServedVectors } from '../vectors/served-vectors.ts'
 import { buildVectorSource } from '../vectors/vector-source.ts'
+import { startPair, Turns, type Done } from './pair.ts'
 
-const OTHER = 'the other checkout'
-/** Nothing may get slower by more than the spread of such figures. */
-const GOAL = { kind: 'at-least', value: 0.97 } as const
 const DOCUMENTS = 100_000
 const QUICK_SHARE = 5
 const VECTORS_SHARE = 5
@@ -33,40 +32,28 @@ const QUERIES = 200
 const EFFORT = 0.5
 /** The default differs between versions. */
 const WINDOW = { merge_config: { window_size: 50 } }
+const TIMES = { kind: 'time', warmupMs: 200, ms: 2000 } as const
+const TABLE = 'documents'
+/** More than a turn can write, so that two never share a key. */
+const KEYS_PER_TURN = 1_000_000
 
 export const versionsSuite: SuiteEntry = {
   packages: [],
   takesDocuments: true,
-  rowNames: ['ingest', 'indexed', 'searches', 'vectors'],
+  rowNames: ['writes', 'lookups', 'ingest', 'indexed', 'searches', 'vectors'],
   build: (bench) => new VersionsSuite(bench),
 }
 
-interface Pair extends AsyncDisposable {
-  readonly ours: QuarryServer
-  readonly other: QuarryServer
-}
+/** The requests of a turn to a server. Both servers get the same ones. */
+type PlanOf = (server: QuarryServer, turn: number) => RequestPlan
 
-/** Of one row, run by run. */
-class Rates {
-  readonly label: string
-  readonly ours: number[] = []
-  readonly other: number[] = []
-
-  constructor(label: string) {
-    this.label = label
-  }
-
-  get finding(): Finding {
-    const { label, ours, other: peer } = this
-    return { kind: 'ratio', label, unit: '/s', peerName: OTHER, ours, peer, goal: GOAL }
-  }
-}
-
-/** What a server does in a second. */
-type RateOf = (server: QuarryServer) => Promise<number>
+/** What is in a server before it is measured. */
+type Fill = (server: QuarryServer) => Promise<void>
 
 class VersionsSuite implements Suite {
   readonly rows = {
+    writes: () => this.#writes(),
+    lookups: () => this.#lookups(),
     ingest: () => this.#ingest(),
     indexed: () => this.#indexed(),
     searches: () => this.#searches(),
@@ -74,135 +61,126 @@ class VersionsSuite implements Suite {
   }
   readonly #bench: Bench
   readonly #documents: number
+  #pairs = 0
 
   constructor(bench: Bench) {
     this.#bench = bench
     this.#documents = bench.documents ?? DOCUMENTS / (bench.quick ? QUICK_SHARE : 1)
   }
 
+  #writes(): Promise<RowResult> {
+    const { seed } = this.#bench
+    const plan: PlanOf = (_server, turn) => ({
+      kind: 'insert-each',
+      target: { kind: 'batch', path: batchPath(TABLE) },
+      seed,
+      firstDocument: turn * KEYS_PER_TURN,
+    })
+    const works = this.#loads('durable writes of a document', plan)
+    return this.#inTurns(works, (server) => createTable(server, TABLE))
+  }
+
+  #lookups(): Promise<RowResult> {
+    const documents = this.#documents
+    const path = lookupPath(TABLE)
+    const plan: PlanOf = (_server, seed) => ({ kind: 'lookups', seed, documents, path })
+    return this.#inTurns(this.#loads('key lookups', plan), async (server) => {
+      await createTable(server, TABLE)
+      await loadTable(this.#bench, server, { table: TABLE, shape: 'kilobyte', documents })
+    })
+  }
+
   /** Batches into a table without an index. */
   #ingest(): Promise<RowResult> {
-    const documents = this.#documents
-    const label = `ingest of ${formatNumber(documents)} without an index`
-    const ingest = { documents, keyOrder: 'ascending', clients: 4 } as const
-    return this.#freshInTurns(label, (server) => ingestInto(this.#bench, server, ingest))
+    const count = this.#documents
+    const ingest = { documents: count, keyOrder: 'ascending', clients: 4 } as const
+    const rate = (server: QuarryServer) => ingestInto(this.#bench, server, ingest)
+    return this.#inTurns([this.#ingestAs('without an index', rate)])
   }
 
   /** Batches into a table with its index of words, until the last document is found. */
   #indexed(): Promise<RowResult> {
-    const label = `ingest of ${formatNumber(this.#documents)} with the index of words, until found`
-    return this.#freshInTurns(label, (server) =>
-      ingestArticles(this.#bench, server, this.#documents),
-    )
+    const rate = (server: QuarryServer) => ingestArticles(this.#bench, server, this.#documents)
+    return this.#inTurns([this.#ingestAs('with the index of words, until found', rate)])
   }
 
-  async #searches(): Promise<RowResult> {
-    await using pair = await this.#start('searches')
-    for (const server of [pair.ours, pair.other]) await this.#loadArticles(server)
-    const { seed } = this.#bench
+  #searches(): Promise<RowResult> {
     const documents = this.#documents
-    const side = (name: string, { origin, process }: QuarryServer) => ({
-      name,
-      origin,
-      pid: process.pid,
-      nextPlan: (run: number) => searchPlan({ documents, articlesSeed: seed, run }),
-    })
-    return compare(this.#bench, {
-      label: `searches for words among ${formatNumber(documents)}`,
-      goals: new Map(this.#bench.clients.map((clients) => [clients, GOAL])),
-      ours: side('ours', pair.ours),
-      peer: side(OTHER, pair.other),
-    })
-  }
-
-  /** Vectors are written and searched, alone and with words. */
-  async #vectors(): Promise<RowResult> {
-    const count = Math.ceil(this.#documents / VECTORS_SHARE)
-    const source = buildVectorSource(this.#bench.seed, { count, queries: QUERIES })
-    const articles = buildArticleSource(this.#bench.seed)
-    await using pair = await this.#start('vectors')
-    const bench = this.#bench
-    const loaded = new Map<QuarryServer, ServedVectors>()
-    for (const server of [pair.ours, pair.other]) {
-      loaded.set(server, await ServedVectors.load({ bench, source, server, articles }))
-    }
-    for (const served of loaded.values()) await served.flushed()
-    const plans: Readonly<Record<string, (served: ServedVectors) => Bodies>> = {
-      'a vector': (served) => served.searches(EFFORT),
-      words: (served) => served.wordSearches(),
-      'a vector and words': (served) => served.hybridSearches(EFFORT, WINDOW),
-    }
-    const findings: Finding[] = []
-    for (const [what, planOf] of Object.entries(plans)) {
-      const label = `searches for ${what} among ${formatNumber(count)}, 1 client`
-      findings.push(
-        await this.#inTurns(pair, label, async (server) => {
-          const served = loaded.get(server)
-          if (served === undefined) throw new Error('a server without vectors')
-          return perSecond(await this.#ask(served, planOf(served)))
-        }),
-      )
-    }
-    return { findings }
-  }
-
-  #ask(served: ServedVectors, plan: Bodies): Promise<LoadResult> {
-    return search(this.#bench, served, { clients: 1, plan })
+    const articlesSeed = this.#bench.seed
+    const works = this.#loads(
+      `searches for words among ${formatNumber(documents)}`,
+      (_server, run) => searchPlan({ documents, articlesSeed, run }),
+    )
+    return this.#inTurns(works, (server) => this.#loadArticles(server))
   }
 
   async #loadArticles(server: QuarryServer): Promise<void> {
     const bench = this.#bench
-    await createArticleTable(server, 'articles')
-    const load = { table: 'articles', shape: 'article', documents: this.#documents } as const
+    await createArticleTable(server, ARTICLES_TABLE)
+    const load = { table: ARTICLES_TABLE, shape: 'article', documents: this.#documents } as const
     await sendDocuments(bench, server, load)
-    await waitUntilSearchable(server, 'articles')
+    await waitUntilSearchable(server, ARTICLES_TABLE)
     await settle(server.process.pid, bench.clock, SETTLE_TIMEOUT_MS)
+  }
+
+  /** Searches for vectors, alone and with words. */
+  #vectors(): Promise<RowResult> {
+    const bench = this.#bench
+    const count = Math.ceil(this.#documents / VECTORS_SHARE)
+    const source = buildVectorSource(bench.seed, { count, queries: QUERIES })
+    const articles = buildArticleSource(bench.seed)
+    const loaded = new WeakMap<QuarryServer, ServedVectors>()
+    const servedBy = (server: QuarryServer) => must(loaded.get(server), 'vectors of the server')
+    const among = `among ${formatNumber(count)}`
+    const works = [
+      ...this.#loads(`searches for a vector ${among}`, (server) =>
+        servedBy(server).searches(EFFORT),
+      ),
+      ...this.#loads(`searches for a vector and words ${among}`, (server) =>
+        servedBy(server).hybridSearches(EFFORT, WINDOW),
+      ),
+    ]
+    return this.#inTurns(works, async (server) => {
+      const served = await ServedVectors.load({ bench, source, server, articles })
+      loaded.set(server, served)
+      await served.flushed()
+    })
+  }
+
+  #ingestAs(how: string, rate: (server: QuarryServer) => Promise<number>): Turns {
+    const count = this.#documents
+    const label = `ingest of ${formatNumber(count)} ${how}`
+    return new Turns(this.#bench, label, async (server) => ({
+      count,
+      perSecond: await rate(server),
+    }))
+  }
+
+  /** At each number of clients. */
+  #loads(label: string, planOf: PlanOf): readonly Turns[] {
+    const { generator, clients: all } = this.#bench
+    return all.map((clients) => {
+      const at = `${label}, ${clients} ${clients === 1 ? 'client' : 'clients'}`
+      return new Turns(this.#bench, at, async (server, turn): Promise<Done> => {
+        const plan = planOf(server, turn)
+        const result = await generator.load({ origin: server.origin, clients, plan, until: TIMES })
+        return { count: result.answered, perSecond: perSecond(result) }
+      })
+    })
   }
 
   /**
    * Each run has servers of its own: what maps of a million terms cost differs by a quarter from process to process,
    * by where their memory lies.
    */
-  async #freshInTurns(label: string, rateOf: RateOf): Promise<RowResult> {
-    const rates = new Rates(label)
-    const { runs } = this.#bench
-    for (let run = 1; run <= runs; run += 1) {
-      await using pair = await this.#start(`run-${run}`)
-      for (const server of [pair.ours, pair.other]) await rateOf(server)
-      await this.#turn(pair, { rates, run, rateOf })
+  async #inTurns(works: readonly Turns[], fill?: Fill): Promise<RowResult> {
+    for (let run = 1; run <= this.#bench.runs; run += 1) {
+      await using pair = await startPair(this.#bench, `pair-${(this.#pairs += 1)}`)
+      // At once: each fill ends with a wait.
+      if (fill !== undefined) await Promise.all([pair.ours, pair.other].map(fill))
+      for (const turns of works) await turns.take(pair, run)
     }
-    return { findings: [rates.finding] }
-  }
-
-  async #inTurns(pair: Pair, label: string, rateOf: RateOf): Promise<Finding> {
-    const rates = new Rates(label)
-    const { runs } = this.#bench
-    for (const server of [pair.ours, pair.other]) await rateOf(server)
-    for (let run = 1; run <= runs; run += 1) await this.#turn(pair, { rates, run, rateOf })
-    return rates.finding
-  }
-
-  /** Which comes first changes from run to run, since the second of a pair finds a warmer machine. */
-  async #turn(
-    { ours, other }: Pair,
-    { rates, run, rateOf }: { rates: Rates; run: number; rateOf: RateOf },
-  ): Promise<void> {
-    this.#bench.progress(`${rates.label}: run ${run} of ${this.#bench.runs}`)
-    const measureOurs = async (): Promise<void> => void rates.ours.push(await rateOf(ours))
-    const measureOther = async (): Promise<void> => void rates.other.push(await rateOf(other))
-    const turns = [measureOurs, measureOther]
-    for (const measure of run % 2 === 0 ? turns : turns.toReversed()) await measure()
-  }
-
-  async #start(name: string): Promise<Pair> {
-    const { against } = this.#bench
-    if (against === undefined) throw new Error('name the other checkout: --against <dir>')
-    const checkout = path.resolve(against)
-    await using started = new AsyncDisposableStack()
-    const ours = started.use(await startQuarry(this.#bench, name))
-    const other = started.use(await startCheckout(this.#bench, { checkout, name: `${name}-other` }))
-    const kept = started.move()
-    return { ours, other, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+    return { findings: works.flatMap(({ findings }) => findings) }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
