@@ -15,8 +15,6 @@
 //   TG4  Between two turns, the event loop does all other work that is due.
 //   TG5  The code that awaits a queued computation gets a turn of its own, because its length is
 //        unknown. A computation that ends on arrival settles at once.
-//   TG5  What follows a computation that had to queue has a turn for itself: it is not known how much
-//        it is. What is over when it arrives settles at once.
 
 import type { Clock } from './clock.ts'
 import type { Sliced } from './sliced.ts'

@@ -129,7 +129,8 @@ async function buildClusterNode(
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
   life.onClose(() => health.close()) // before the store, whose metrics it shows
-  const loadFiles = (): Promise<ClusterFiles> => loaded.load()
+  const loadFiles = (): Promise<ClusterFiles> =>
+    loaded.load((secrets) => opened.sealedKeys.lostWith(secrets))
   const settings = new ReloadedSettings({ node: disk.nodeId, clock, log, levelOf, loadFiles })
   const apiOptions = { ...apiOptionsOf(config, log), settings }
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })

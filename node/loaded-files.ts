@@ -2,12 +2,19 @@
 //
 // Invariants:
 //   LF1  Files are put to use all together, or not at all: a set that was read half replaced is refused.
+//   LF2  A secret goes only when nothing needs it any more: what is sealed under it could not be opened by anybody.
 
+import { ConfigurationError } from '../lib/options.ts'
 import { Replaceable } from '../lib/replaceable.ts'
 import type { ClusterNodeConfig } from './cluster-config.ts'
 import { readClusterFiles, type ClusterFiles, type PemFiles } from './cluster-files.ts'
 import type { EtcdCredentials } from './coordination/etcd/open-etcd-coordination.ts'
 import type { TlsIdentity } from './peer/channels/tcp-transport.ts'
+
+/** Names of what is sealed under a secret of now, and under none of these. */
+export type SecretsNeeded = (secrets: readonly Uint8Array[]) => Promise<readonly string[]>
+
+const SHOWN_MAX = 10
 
 /** What parts of the node are given. */
 export class LoadedFiles {
@@ -26,11 +33,20 @@ export class LoadedFiles {
     this.etcd = new Replaceable<EtcdCredentials>(credentialsOf(files))
   }
 
-  /** Reads the files again and puts them to use. Rejects with a ConfigurationError (LF1). */
-  async load(): Promise<ClusterFiles> {
+  /** Reads the files again and puts them to use. Rejects with a ConfigurationError (LF1, LF2). */
+  async load(needed: SecretsNeeded): Promise<ClusterFiles> {
     const files = await readClusterFiles(this.#config)
     const { peerTls } = files
-    this.secrets.replace(secretsOf(files))
+    const secrets = secretsOf(files)
+    const lost = await needed(secrets)
+    if (lost.length > 0) {
+      const shown = lost.slice(0, SHOWN_MAX).join(', ')
+      const more = lost.length > SHOWN_MAX ? ` and ${lost.length - SHOWN_MAX} more` : ''
+      throw new ConfigurationError([
+        `--accepted-secret-files: no secret would open the keys of models of ${shown}${more}; accept the secret that is to go until they are sealed under the new one`,
+      ])
+    }
+    this.secrets.replace(secrets)
     if (peerTls !== undefined) this.peerTls?.replace(identityOf(peerTls, this.#config.peerNames))
     this.etcd.replace(credentialsOf(files))
     return files

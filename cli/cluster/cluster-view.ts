@@ -59,7 +59,7 @@ export function describeCluster(
 }
 
 function describeCounts(
-  { nodes, shards, moves, controller }: SummaryAnswer,
+  { nodes, shards, moves, controller, keysAccepted }: SummaryAnswer,
   short: ShortNames,
   screen: Output,
 ): readonly string[] {
@@ -69,8 +69,14 @@ function describeCounts(
     ['shards', describeShardCounts(shards, screen)],
     ['moves', formatCount(moves)],
     ['controller', elected],
+    ...(keysAccepted === 0 ? [] : [['keys', describeOldKeys(keysAccepted, screen)] as const]),
   ] as const
   return facts.map(([title, value]) => `${paint(screen, 'dim', title.padEnd(12))}${value}`)
+}
+
+/** Until there are none, the secret that is to go is needed. */
+function describeOldKeys(count: number, screen: Output): string {
+  return paint(screen, 'yellow', `${plural(count, 'model key')} under another accepted secret`)
 }
 
 function describeNodeCounts(nodes: ReadonlyMap<string, number>): string {

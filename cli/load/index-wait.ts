@@ -11,7 +11,7 @@ import { memberOf, numberOf, textOf } from '../service/service-answers.ts'
 import { CliError } from '../process/exit.ts'
 
 const POLL_MS = 200
-/** An index that takes no document for so long waits for something that nobody here can bring. */
+/** An index that has taken no document for half a minute waits for something that nobody here can bring. */
 const STANDSTILL_MS = 30_000
 
 /** Where a load waits. */

@@ -7,7 +7,7 @@ import { plural } from './quantity.ts'
 import { TextTable } from './text-table.ts'
 
 const SAMPLE_LINES = 100
-/** Longer cells are cut before their width is measured. No screen shows so many characters. */
+/** Longer cells are cut before their width is measured. No screen shows 400 characters. */
 const CELL_CHARACTERS_MAX = 400
 
 /** The view of one scan. It holds at most the sample of the first lines. */

@@ -86,6 +86,8 @@ export interface SummaryAnswer {
   readonly nodes: ReadonlyMap<string, number>
   readonly moves: number
   readonly waiting: readonly WaitingAnswer[]
+  /** Keys of models that are sealed under another accepted secret than the first of the asked node. */
+  readonly keysAccepted: number
 }
 
 export function parseSummary(text: string): SummaryAnswer {
@@ -102,6 +104,7 @@ export function parseSummary(text: string): SummaryAnswer {
     nodes: countsOf(memberOf(cluster, 'nodes')),
     moves: numberOf(cluster, 'moves'),
     waiting: listOf(cluster, 'waiting').map(readWaiting),
+    keysAccepted: numberOf(memberOf(value, 'model_keys'), 'accepted'),
   }
 }
 

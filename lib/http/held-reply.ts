@@ -17,7 +17,7 @@ const LARGE_REPLY_BYTES_MIN = 64 * 1024
 export interface HeldReplyOptions {
   /** Charged with the answer until it has left. */
   readonly memory: HeldMemory
-  /** A client that takes nothing for so long is disconnected. */
+  /** The server disconnects a client that has taken nothing for this time. */
   readonly writeTimeoutMs: number
 }
 

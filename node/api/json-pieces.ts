@@ -11,7 +11,7 @@ import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 const PIECE_LENGTH = 64 * 1024
 /** Bytes from here on are a piece of their own, not copied. */
 const OWN_PIECE_BYTES_MIN = 8 * 1024
-/** Written in a step: a value costs as much as so many characters. */
+/** A step writes 64 Ki characters; a value costs as much as 32 of them. */
 const STEP_LENGTH = 64 * 1024
 const VALUE_COST = 32
 

@@ -1,10 +1,10 @@
 // Coordination inside one process, in one KvStore with no other writer.
 //
 // Invariants:
-//   E1  Commits run one at a time: a condition is checked against the state that is changed.
-//   E2  The revision is written in the same batch as the changes that it numbers.
-//   E3  Events follow durability: a commit that may still be lost publishes no event.
-//   E4  A commit of stored and leased keys becomes visible at once: readers wait while it is written.
+//   ED1  Commits run one at a time: a condition is checked against the state that is changed.
+//   ED2  The revision is written in the same batch as the changes that it numbers.
+//   ED3  Events follow durability: a commit that may still be lost publishes no event.
+//   ED4  A commit of stored and leased keys becomes visible at once: readers wait while it is written.
 
 import { must } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -46,7 +46,7 @@ export class EmbeddedCoordination implements Coordination {
   #waiting = 0
   /**
    * The write of a commit that changes leased keys, while it is under way. Readers look again after each wait and
-   * read in the same turn, because the next such write may begin in any turn between (E4).
+   * read in the same turn, because the next such write may begin in any turn between (ED4).
    */
   #mixedWrite: Promise<unknown> | undefined
 

@@ -13,6 +13,7 @@ import type { ClusterSummary } from './cluster/cluster-answers.ts'
 import { clusterProblems } from './cluster/cluster-problems.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { indexTroubles } from './tables/index-summary.ts'
+import { addKeys, type ModelKeys } from './tables/model-keys.ts'
 
 const SHOWN_PROBLEMS_MAX = 100
 
@@ -31,10 +32,12 @@ export function* clusterStatusOf(state: {
   readonly ready: boolean
   readonly hybridClock: HybridClock
   readonly cluster: ClusterSummary
+  readonly keys: ModelKeys
 }): Sliced<ClusterStatus> {
   const shards = new Map<ShardId, ShardHealth>()
   const problems: string[] = []
   const counts = { serving: 0, read_only: 0, failed: 0 }
+  const keys = { first: 0, accepted: 0, none: 0, plain: 0 }
   let refusesSearches = false
   let behind = 0
   for (const table of state.tables) {
@@ -51,7 +54,8 @@ export function* clusterStatusOf(state: {
       if (health.state === 'serving') continue
       problems.push(`shard ${shard.id} of table "${record.name}": ${health.message}`)
     }
-    const troubles = indexTroubles(table, state.led)
+    addKeys(keys, state.keys.of(record.indexes))
+    const troubles = indexTroubles(table, state.led, state.keys)
     problems.push(...troubles.map(({ message }) => message))
     refusesSearches ||= troubles.some((trouble) => trouble.refusesSearches)
     yield
@@ -71,6 +75,7 @@ export function* clusterStatusOf(state: {
     shards: Object.fromEntries(shards),
     documents_behind: behind,
     clock_offset_ms: state.hybridClock.wallOffsetMs(),
+    model_keys: keys,
     cluster: state.cluster,
   }
 }

@@ -10,6 +10,7 @@ import type { KvStoreFactory } from '../storage/kv-store.ts'
 import type { LedShards } from './shards/led-shards.ts'
 import { numberDocuments } from '../shard/housekeeping/numbering.ts'
 import { PIN_RENEW_MS, type ReadPins } from './read-pins.ts'
+import type { SealedKeys } from './tables/sealed-keys.ts'
 import type { TableAdmin } from './tables/table-admin.ts'
 import {
   END_MS_MAX,
@@ -32,6 +33,7 @@ export interface NodeHousekeeperOptions {
   readonly recovery: TransactionRecovery
   readonly finisher: TransactionFinisher
   readonly admin: TableAdmin
+  readonly sealedKeys: Pick<SealedKeys, 'sealAnew'>
   readonly pins: ReadPins
   readonly log: Log
   /** The stores of all its replicas. Absent: nothing is compacted. */
@@ -80,6 +82,7 @@ export class NodeHousekeeper {
     if (!this.#with.mayRepair()) return
     try {
       await this.#with.admin.repair()
+      await this.#with.sealedKeys.sealAnew()
       this.#repairTrouble = undefined
     } catch (error) {
       // A second later the same is tried again, and fails again while the control plane is frozen or away.

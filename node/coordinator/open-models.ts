@@ -15,12 +15,8 @@ import { TemplateCache } from '../template/template-cache.ts'
 import { buildNodeModels } from './query/node-models.ts'
 import { QueryEmbedder } from './query/query-embedder.ts'
 import type { QueryModels } from './query/query-models.ts'
-import {
-  completingIndexes,
-  sealPlainKeys,
-  type CompleteIndex,
-  type SealKeys,
-} from './tables/managed-indexes.ts'
+import { completingIndexes, type CompleteIndex } from './tables/managed-indexes.ts'
+import { ModelKeys } from './tables/model-keys.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
 
 /** Those of the indexes that were written lately stay open. */
@@ -40,7 +36,7 @@ export interface ModelParts {
 export interface NodeModels {
   readonly queries: QueryModels
   readonly completeIndex: CompleteIndex
-  readonly sealKeys: SealKeys
+  readonly keys: ModelKeys
   /** For enrichers. Undefined: the node asks no models, so that managed indexes get nothing. */
   readonly openEnrichment: ((index: ManagedIndex) => Enrichment) | undefined
   /** For writes that wait for vectors. */
@@ -59,7 +55,7 @@ export function openModels(
     return {
       queries: buildNodeModels({ clock, templates }),
       completeIndex: completingIndexes({ clock, templates, providers: undefined }),
-      sealKeys: (indexes) => indexes,
+      keys: new ModelKeys(undefined),
       openEnrichment: undefined,
       enrichments: undefined,
     }
@@ -69,7 +65,6 @@ export function openModels(
   const media = openMedia({ ...around, clock })
   life.onClose(async () => media[Symbol.asyncDispose]())
   const shared = { clock, providers, templates, media }
-  const { seal } = providers
   const settingsOf = (table: string, index: string): ManagedIndexSettings | undefined => {
     const settings = registry.find(table)?.embeddings.get(index)?.settings
     return settings !== undefined && isManaged(settings) ? settings : undefined
@@ -82,7 +77,7 @@ export function openModels(
   return {
     queries: buildNodeModels({ ...shared, embedder }),
     completeIndex: completingIndexes(shared),
-    sealKeys: (indexes) => (seal === undefined ? indexes : sealPlainKeys(indexes, seal)),
+    keys: new ModelKeys(providers.seal),
     openEnrichment: open,
     enrichments,
   }

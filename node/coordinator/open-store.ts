@@ -28,12 +28,12 @@ import { openEnrichers } from './open-enrichers.ts'
 import { openModels } from './open-models.ts'
 import { LedShards } from './shards/led-shards.ts'
 import { ReadPins } from './read-pins.ts'
-import { storeMetrics } from './store-metrics.ts'
+import { storeMetrics, type StoreMetricsOptions } from './store-metrics.ts'
 import { NearTables, type FindNear } from './query/near-tables.ts'
 import type { FindReplicas } from './shards/replica-choice.ts'
 import { StaleReads } from './shards/stale-reads.ts'
 import { SwarmStore } from './swarm-store.ts'
-import { indexesWithPlainKeys } from './tables/managed-indexes.ts'
+import { SealedKeys } from './tables/sealed-keys.ts'
 import { TableAdmin, type ProcessParts } from './tables/table-admin.ts'
 import { TableMetrics } from './tables/table-metrics.ts'
 import { TableRegistry } from './tables/table-registry.ts'
@@ -92,6 +92,7 @@ export interface OpenedStore {
   readonly shards: () => readonly LedShard[]
   /** Ends the transactions and table changes that were left open, then sets ready. */
   readonly finishStart: () => Promise<void>
+  readonly sealedKeys: SealedKeys
   /** The metrics of the store, its journal, its tables and its index workers. */
   readonly metrics: readonly MetricSource[]
 }
@@ -152,11 +153,12 @@ export async function openStore(
   const known = { catalog, registry, host, replication, process: parts.process }
   const asked = { clock, surroundings: parts.providers, media: parts.media, registry }
   const { queries: models, openEnrichment, enrichments, ...forIndexes } = openModels(asked, life)
+  const { keys } = forIndexes
   const admin = new TableAdmin({ ...known, ...forIndexes, clock, log, randomBits })
-  const pins = new ReadPins(clock, parts.nodeId)
-  const shared = { hybridClock, led, pins }
+  const shared = { hybridClock, led, pins: new ReadPins(clock, parts.nodeId) }
   const kept = { ...shared, clock, log, mayRepair, stores: parts.stores }
-  const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin })
+  const sealedKeys = new SealedKeys({ registry, keys, admin, log })
+  const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin, sealedKeys })
   const idempotency = new Idempotency({ clock, admin, registry })
   const store = new SwarmStore({
     clock: new DocumentClock(clock, hybridClock),
@@ -169,6 +171,7 @@ export async function openStore(
     stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
     near: nearOf && new NearTables({ nearOf, clock }),
     models,
+    keys,
     writer: new EnrichedWriter({ clock, runner, enrichments }),
     replication,
     cluster,
@@ -188,41 +191,27 @@ export async function openStore(
     housekeeper.start()
     life.onClose(() => housekeeper.stop())
     store.setReady()
-    warnOfPlainKeys(registry, log)
+    sealedKeys.watch()
   }
-  const counting = { ...ending, clock, registry, led, runner, recovery, idempotency, housekeeper }
-  const metrics = [
-    storeMetrics({ ...counting, indexEvents: opened?.parts.events, isReady: () => store.ready() }),
-    ...metricsOfParts({ clock, led, registry, journal, enrichers, opened }),
-    ...place.metrics,
-  ]
-  return { store, cluster, registry, housekeeper, admin, shards, finishStart, metrics }
-}
-
-/** Indexes that an earlier version made keep the keys of their models as they were written. */
-function warnOfPlainKeys(registry: TableRegistry, log: Log): void {
-  for (const { record } of registry.tables()) {
-    const indexes = indexesWithPlainKeys(record.indexes)
-    if (indexes.length === 0) continue
-    log.warn('keys of models lie in plain in the catalog', {
-      table: record.name,
-      indexes,
-      remedy: 'the next change of the table seals them; then replace the keys at the provider',
-    })
-  }
+  const counters = { runner, recovery, idempotency, housekeeper }
+  const counting = { ...ending, clock, registry, led, keys, ...counters }
+  const measured = { ...counting, journal, enrichers, opened, isReady: () => store.ready() }
+  const metrics = [...metricsOf(measured), ...place.metrics]
+  return { store, cluster, registry, housekeeper, admin, sealedKeys, shards, finishStart, metrics }
 }
 
 interface MeasuredParts
-  extends Pick<StoreParts, 'clock' | 'journal'>, Pick<StoreCore, 'led' | 'registry'> {
+  extends Omit<StoreMetricsOptions, 'indexEvents'>, Pick<StoreParts, 'journal'> {
   readonly enrichers: Enrichers | undefined
   readonly opened: OpenedIndexes | undefined
 }
 
-function metricsOfParts(parts: MeasuredParts): MetricSource[] {
-  const { journal, registry, enrichers, opened, ...read } = parts
-  const tables = new TableMetrics({ ...read, tables: () => registry.tables() })
+function metricsOf(parts: MeasuredParts): MetricSource[] {
+  const { clock, led, journal, registry, enrichers, opened } = parts
+  const tables = new TableMetrics({ clock, led, tables: () => registry.tables() })
   const made = enrichers && [() => enrichmentMetrics(enrichers.counts())]
   return [
+    storeMetrics({ ...parts, indexEvents: opened?.parts.events }),
     () => journal.metricLines(),
     () => tables.lines(),
     ...(made ?? []),

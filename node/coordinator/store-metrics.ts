@@ -17,13 +17,14 @@ import type { LedShards } from './shards/led-shards.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
+import { countKeysSliced, type ModelKeys } from './tables/model-keys.ts'
 import type { TableRegistry } from './tables/table-registry.ts'
 import { countIndexesSliced } from './tables/index-summary.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import type { TransactionRecovery } from './transactions/transaction-recovery.ts'
 import type { TransactionRunner } from './transactions/transaction-runner.ts'
 
-/** The counts of so many shards are read in about a millisecond. */
+/** A step reads the counts of 256 shards, in about a millisecond. */
 const SHARDS_PER_STEP = 256
 
 /** The parts of the node that count. A scrape reads them, and changes nothing. */
@@ -39,6 +40,7 @@ export interface StoreMetricsOptions {
   /** Undefined: the node keeps no indexes. */
   readonly indexEvents: IndexEvents | undefined
   readonly isReady: () => boolean
+  readonly keys: ModelKeys
 }
 
 export function storeMetrics(options: StoreMetricsOptions): MetricSource {
@@ -57,6 +59,7 @@ async function nodeFamilies({
   hybridClock,
   housekeeper,
   isReady,
+  keys,
   clock,
 }: StoreMetricsOptions): Promise<readonly MetricFamily[]> {
   const tables = registry.tables()
@@ -75,6 +78,12 @@ async function nodeFamilies({
       type: 'gauge',
       help: 'Shards of all tables, by state; a read-only shard has no room on its disk.',
       samples: samplesBy('state', states),
+    },
+    {
+      name: 'quarry_model_keys',
+      type: 'gauge',
+      help: 'Keys of models in configurations of indexes, by the secret of this node under which they are sealed.',
+      samples: samplesBy('secret', await runInTurn(countKeysSliced(tables, keys), { clock })),
     },
     counter(
       'quarry_expired_documents_total',

@@ -10,6 +10,7 @@ import type { QueryRequest } from '../query/request/query-request.ts'
 import type { Query } from '../query/query-tree.ts'
 import type { QueryResult } from './query/query-result.ts'
 import type { Aged } from './shards/stale-reads.ts'
+import type { KeptKey } from './tables/model-keys.ts'
 import type { ClusterSummary } from './cluster/cluster-answers.ts'
 import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
@@ -136,6 +137,8 @@ export interface ClusterStatus {
   readonly documents_behind: number
   /** Milliseconds by which the wall clock is ahead of hybrid time; absent where nobody asked a clock. */
   readonly clock_offset_ms?: number
+  /** Keys of models in configurations of indexes, by the secret of this node under which they are sealed. */
+  readonly model_keys: Readonly<Record<KeptKey, number>>
   readonly cluster: ClusterSummary
 }
 

@@ -25,6 +25,7 @@ import { waitForIndexes, waitsForIndexes } from './tables/index-wait.ts'
 import type { LedShards } from './shards/led-shards.ts'
 import { mergePage, type LinearMergeOptions } from './linear-merge.ts'
 import type { NodeHousekeeper } from './node-housekeeper.ts'
+import type { ModelKeys } from './tables/model-keys.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { QueryResult } from './query/query-result.ts'
 import { EventLoopTurns } from './query/event-loop-turns.ts'
@@ -86,6 +87,7 @@ export interface SwarmStoreOptions {
   readonly near: NearTables | undefined
   /** What queries may ask models. */
   readonly models: QueryModels
+  readonly keys: ModelKeys
   readonly version: string
   readonly replication: ReplicationRules
   readonly cluster: ClusterService
@@ -348,15 +350,17 @@ export class SwarmStore implements StoreService {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { clock, hybridClock, registry, led, version } = this.#with
+    const { clock, hybridClock, registry, led, version, keys } = this.#with
     const tables = registry.tables()
     // Side by side: either may wait for a shard or a node that does not answer.
     const asking = this.#with.cluster
-    const asked = [conditionsOf(tables, clock), asking.summary(), asking.slowest()] as const
-    const [conditions, cluster, lags] = await Promise.all(asked)
-    const seen = { tables, led, conditions, lags, hybridClock, cluster }
-    const state = { ...seen, version, ready: this.#ready }
-    return runInTurn(clusterStatusOf(state), { clock })
+    const [conditions, cluster, lags] = await Promise.all([
+      conditionsOf(tables, clock),
+      asking.summary(),
+      asking.slowest(),
+    ])
+    const seen = { tables, led, conditions, lags, hybridClock, cluster, keys }
+    return runInTurn(clusterStatusOf({ ...seen, version, ready: this.#ready }), { clock })
   }
 
   indexCounts(): IndexCounts {

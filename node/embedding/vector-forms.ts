@@ -13,10 +13,10 @@ export type WrittenVector =
 const TERM_MAX = 0xffff_ffff
 const FORM_MEMBERS = ['indices', 'values', 'packed_indices', 'packed_values']
 const TERM_NAME = /^\d{1,10}$/
-/** Terms of 32 bits leave so many places of 21 in a double. Texts of vectors are shorter. */
+/** Beside a term of 32 bits a double has 21 bits for a place. Texts of vectors are shorter than 2^21 characters. */
 const PLACES_MAX = 2 ** 21
 const NUMBER_BYTES = 4
-/** Base64 has padding to this many characters, which stand for so many bytes. */
+/** Base64 has padding to four characters, which stand for three bytes. */
 const QUAD = 4
 const QUAD_BYTES = 3
 const FORMS =

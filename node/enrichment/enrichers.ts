@@ -3,6 +3,10 @@
 //   led shards × their indexes ─► ShardEnricher ─┐
 //                                                ├─► ModelLine, one for each index ─► Enrichment
 //   led shards × their indexes ─► ShardEnricher ─┘
+//
+// Invariants:
+//   EN1  An enricher asks models by the settings that its index has now, which may hold a key that was sealed anew: one
+//        whose settings have changed is closed, and another takes over from its stored progress.
 
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
@@ -15,6 +19,7 @@ import { EnrichmentRoom } from './enrichment-room.ts'
 import { LOG_LIMITS, type LogLimits } from './enrichment-round.ts'
 import { ModelLine } from './model-line.ts'
 import { ShardEnricher, type ModelLease } from './shard-enricher.ts'
+import { sortedJson } from './source-hash.ts'
 
 /** The shards that this node leads. */
 export interface LedShardsSource {
@@ -32,6 +37,16 @@ export interface EnrichersOptions {
   readonly log: Log
   readonly limits?: LogLimits
 }
+
+interface RunningEnricher {
+  readonly enricher: ShardEnricher
+  /** As they are now; in the record that was read last. */
+  settings: IndexDefinition['settings']
+  /** Equal for settings that say the same. */
+  readonly settingsKey: string
+}
+
+type RunningOfShard = Map<string, RunningEnricher>
 
 interface SharedLine {
   readonly line: ModelLine
@@ -54,8 +69,9 @@ export interface EnrichmentCounts {
 export class Enrichers implements AsyncDisposable {
   readonly #with: EnrichersOptions
   readonly #room = new EnrichmentRoom()
+  /** By the ids of indexes and by their settings (EN1). */
   readonly #lines = new Map<string, SharedLine>()
-  readonly #running = new Map<LedShard, Map<string, ShardEnricher>>()
+  readonly #running = new Map<LedShard, RunningOfShard>()
   /** The end of what was closed last on a shard: the next one starts after it. */
   readonly #ending = new WeakMap<LedShard, Promise<void>>()
   readonly #closing = new Set<Promise<void>>()
@@ -71,7 +87,9 @@ export class Enrichers implements AsyncDisposable {
   }
 
   counts(): EnrichmentCounts {
-    const running = [...this.#running.values()].flatMap((enrichers) => [...enrichers.values()])
+    const running = [...this.#running.values()].flatMap((enrichers) =>
+      [...enrichers.values()].map(({ enricher }) => enricher),
+    )
     const sum = (countOf: (enricher: ShardEnricher) => number): number =>
       running.reduce((total, enricher) => total + countOf(enricher), 0)
     return {
@@ -99,18 +117,32 @@ export class Enrichers implements AsyncDisposable {
   #reconcileShard(led: LedShard): void {
     led.enrichers.onChanged(() => this.#reconcile())
     const wanted = led.enrichers.isEnded ? [] : led.indexes.filter(isEnriched)
-    const running = this.#running.get(led) ?? new Map<string, ShardEnricher>()
+    const running: RunningOfShard = this.#running.get(led) ?? new Map()
     const ids = new Set(wanted.map(({ id }) => id))
     for (const id of running.keys()) if (!ids.has(id)) this.#close(led, running, id)
-    for (const definition of wanted) {
-      if (!running.has(definition.id)) running.set(definition.id, this.#start(led, definition))
-    }
+    for (const definition of wanted) this.#keepOrReplace(led, running, definition)
     if (running.size > 0) this.#running.set(led, running)
     else this.#running.delete(led)
   }
 
-  #start(led: LedShard, definition: IndexDefinition): ShardEnricher {
-    const borrow = async (): Promise<ModelLease> => this.#borrow(definition)
+  /** EN1. */
+  #keepOrReplace(led: LedShard, running: RunningOfShard, definition: IndexDefinition): void {
+    const { id, settings } = definition
+    const before = running.get(id)
+    if (before !== undefined && before.settings === settings) return
+    const settingsKey = sortedJson(settings ?? null)
+    if (before?.settingsKey === settingsKey) {
+      before.settings = settings
+      return
+    }
+    this.#close(led, running, id)
+    const enricher = this.#start(led, definition, settingsKey)
+    running.set(id, { enricher, settings, settingsKey })
+  }
+
+  #start(led: LedShard, definition: IndexDefinition, settingsKey: string): ShardEnricher {
+    const line = `${definition.id} ${settingsKey}`
+    const borrow = async (): Promise<ModelLease> => this.#borrow(line, definition)
     const { limits = LOG_LIMITS } = this.#with
     const parts = { ...this.#with, limits, room: this.#room }
     const enricher = new ShardEnricher({ ...parts, led, definition, borrow })
@@ -125,8 +157,8 @@ export class Enrichers implements AsyncDisposable {
     for (const id of running?.keys() ?? []) if (running) this.#close(led, running, id)
   }
 
-  #close(led: LedShard, running: Map<string, ShardEnricher>, id: string): void {
-    const enricher = running.get(id)
+  #close(led: LedShard, running: RunningOfShard, id: string): void {
+    const { enricher } = running.get(id) ?? {}
     if (enricher === undefined) return
     running.delete(id)
     led.enrichers.remove(id)
@@ -138,22 +170,21 @@ export class Enrichers implements AsyncDisposable {
     this.#ending.set(led, closing)
   }
 
-  #borrow(definition: IndexDefinition): ModelLease {
-    const { id } = definition
-    const shared = this.#lines.get(id) ?? { line: this.#openLine(definition), users: 0 }
-    this.#lines.set(id, shared)
+  #borrow(name: string, definition: IndexDefinition): ModelLease {
+    const shared = this.#lines.get(name) ?? { line: this.#openLine(definition), users: 0 }
+    this.#lines.set(name, shared)
     shared.users += 1
-    return { line: shared.line, release: () => this.#release(id, shared) }
+    return { line: shared.line, release: () => this.#release(name, shared) }
   }
 
   #openLine(definition: IndexDefinition): ModelLine {
     return new ModelLine({ ...this.#with, enrichment: this.#with.open(definition) })
   }
 
-  async #release(id: string, shared: SharedLine): Promise<void> {
+  async #release(name: string, shared: SharedLine): Promise<void> {
     shared.users -= 1
     if (shared.users > 0) return
-    this.#lines.delete(id)
+    this.#lines.delete(name)
     await shared.line.close()
   }
 }

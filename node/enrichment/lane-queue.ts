@@ -3,7 +3,7 @@
 /** Whether a document was just written, or was found by a walk over the table. */
 export type Lane = 'write' | 'walk'
 
-/** So that a walk ends also under steady writes, every so many turns are its own. */
+/** Every eighth turn is that of a walk, so that it ends also under steady writes. */
 const WALK_TURN = 8
 
 /** A queue of two lanes; within a lane the order is that of arrival. */

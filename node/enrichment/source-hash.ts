@@ -42,7 +42,8 @@ export function* hashSource(key: string, parts: readonly SourcePart[]): Sliced<B
 }
 
 /** The catalog may keep members in another order than the client wrote them. */
-function sortedJson(value: unknown): string {
+/** Equal for values that are the same JSON, whatever the order of their members. */
+export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member
     return Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))

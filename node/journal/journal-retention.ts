@@ -21,7 +21,7 @@ export interface JournalRetentionOptions {
   /** This object removes segments from its front. */
   readonly content: JournalContent
   readonly keptBytes: number
-  /** Entries that an owner wants beyond its flush are kept up to so many bytes of segments. */
+  /** The bytes of segments that are kept for entries which an owner wants beyond its flush. */
   readonly wantedBytes: number
   /**
    * Writes marks again that would go away with the segment. False if it has none; otherwise the

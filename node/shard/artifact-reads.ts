@@ -11,7 +11,7 @@ import type { HolderReader } from './holder-reader.ts'
 import type { Replica } from './replica.ts'
 import type { ArtifactsAsked, FoundArtifacts } from './shard.ts'
 
-/** An answer has no further document behind so many bytes. */
+/** An answer that has reached a mebibyte takes no further document. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 
 /** Reads artifacts beside the newest committed documents. It changes nothing. */

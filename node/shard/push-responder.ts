@@ -7,7 +7,7 @@ import type { Push } from './shard.ts'
 import type { ShardState } from './shard-state.ts'
 import type { TransactionId } from './command/transaction-id.ts'
 
-/** A reader or writer may abort a transaction that it meets after so long a silence. */
+/** A reader or writer may abort a transaction that it meets when its coordinator has been silent for ten seconds. */
 export const TRANSACTION_SILENCE_MAX_MS = 10_000
 
 /** What the responder works with. `propose` rejects as `Shard.decide` does. */

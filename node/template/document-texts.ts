@@ -26,7 +26,7 @@ const NAMES: ReadonlySet<string> = new Set([
   'subject',
   'title',
 ])
-/** A text is judged by so many characters of it. */
+/** A text is judged by its first thousand characters. */
 const JUDGED_LENGTH = 1000
 /** The share of letters, and of white space, from which a text is made of words. Digits beside words count for nothing. */
 const LETTERS_MIN = 0.85

@@ -1,9 +1,14 @@
-// The secret and the certificates of three nodes are changed while clients write and read, and no request fails.
+// The secret and the certificates of three nodes are changed while clients write and read, and no request fails. A model
+// whose key was sealed under the old secret is asked with this key afterwards.
 
 import { writeFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
+import { countTo } from '../support/loads/load.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
+import { ProviderServer } from '../support/servers/providers/provider-server.ts'
+import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
 import { StoreClient } from '../support/servers/store-client.ts'
 import {
   NEXT_CERTIFICATE,
@@ -15,6 +20,8 @@ import { until } from '../support/until.ts'
 
 const OLD = 'a secret of this test alone'
 const NEW = 'another secret of this test'
+const KEY = 'sk-of-the-model'
+const KEYS_OF_ONE = { first: 1, accepted: 0, none: 0, plain: 0 }
 const WRITES_PER_STEP = 40
 
 interface Loaded {
@@ -29,13 +36,15 @@ type Files = Readonly<Record<'secret' | 'accepted' | 'ca' | 'cert' | 'key', stri
 class Rotation implements AsyncDisposable {
   readonly #cluster: NodeProcesses
   readonly #files: Files
+  readonly model: ProviderServer
   readonly #stop = new AbortController()
   readonly failures: string[] = []
   writes = 0
   #load: Promise<unknown> = Promise.resolve()
 
-  private constructor(cluster: NodeProcesses, files: Files) {
+  private constructor(cluster: NodeProcesses, files: Files, model: ProviderServer) {
     this.#cluster = cluster
+    this.model = model
     this.#files = files
   }
 
@@ -64,9 +73,14 @@ class Rotation implements AsyncDisposable {
       files.key,
     ]
     await cluster.add(3, [...secrets, ...pem, ...names])
-    const rotation = new Rotation(cluster, files)
+    const model = await ProviderServer.start(openaiDouble)
+    const rotation = new Rotation(cluster, files, model)
     using client = rotation.client(0)
     await client.succeed('POST', '/api/v1/tables/books', '{"num_shards":6}')
+    const embedder = { provider: 'openai', model: 'm', url: model.url, api_key: KEY }
+    const indexes = { meaning: { type: 'embeddings', field: 'text', embedder } }
+    await client.succeed('POST', '/api/v1/tables/notes', { num_shards: 6, indexes })
+    await rotation.embeds('before')
     return rotation
   }
 
@@ -92,6 +106,37 @@ class Rotation implements AsyncDisposable {
       await this.#someWrites()
     }
     return loaded
+  }
+
+  /** At each node: a write that waits for its vectors, and some that do not, on all shards. */
+  async embeds(prefix: string): Promise<void> {
+    for (const at of this.nodes.keys()) {
+      using client = this.client(at)
+      const inserts = { [`${prefix}-${at}`]: { text: `waited for at ${at}` } }
+      const body = { inserts, sync_level: 'enrichments' }
+      await client.succeed('POST', '/api/v1/tables/notes/batch', body)
+      const later = countTo(24).map((n) => [`${n}-${prefix}-${at}`, { text: `${prefix} ${n}` }])
+      await client.succeed('POST', '/api/v1/tables/notes/batch', {
+        inserts: Object.fromEntries(later),
+      })
+    }
+    using client = this.client(0)
+    await until(async () => {
+      const { text } = await client.succeed('GET', '/api/v1/tables/notes/indexes/meaning')
+      return JSON.parse(text).status.enrichment.pending === 0
+    })
+  }
+
+  async keysAt(at: number): Promise<unknown> {
+    using client = this.client(at)
+    return JSON.parse((await client.succeed('GET', '/api/v1/status')).text).model_keys
+  }
+
+  /** Waits until each node says that no key needs the secret that is to go. */
+  async keysSealedAnew(): Promise<void> {
+    for (const at of this.nodes.keys()) {
+      await until(async () => isDeepStrictEqual(await this.keysAt(at), KEYS_OF_ONE))
+    }
   }
 
   async refusedReload(): Promise<string> {
@@ -140,6 +185,7 @@ class Rotation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end().catch(() => undefined)
     await this.#cluster[Symbol.asyncDispose]()
+    await this.model[Symbol.asyncDispose]()
   }
 }
 
@@ -161,14 +207,23 @@ describe('a change of secrets and certificates', function () {
     const refused = await rotation.refusedReload()
     await rotation.write('key', NEXT_CERTIFICATE_KEY)
     await rotation.reload()
+    await rotation.keysSealedAnew()
     await rotation.write('accepted', '')
     await rotation.write('ca', NEXT_CERTIFICATE)
     await rotation.hangUp()
     const after = await rotation.reload()
+    rotation.model.received.length = 0
+    await rotation.embeds('after')
+    const asked = rotation.model.received.map(({ headers }) => headers.authorization)
     await rotation.end()
+    await rotation.write('secret', 'a third one that nobody accepts')
+    const lost = await rotation.refusedReload()
 
     expect(refused).to.include('nothing was replaced').and.include('--peer-tls-cert')
     expect(rotation.failures).to.deep.equal([])
+    expect(new Set(asked)).to.deep.equal(new Set([`Bearer ${KEY}`]))
+    expect(await rotation.keysAt(0)).to.deep.equal(KEYS_OF_ONE)
+    expect(lost).to.include('nothing was replaced').and.include('notes/meaning')
     expect(new Set(after.map(({ digest }) => digest)).size).to.equal(1)
     expect(after[0]?.digest).to.not.equal(before?.digest)
     expect(after[0]?.files.map(({ option }) => option)).to.deep.equal([

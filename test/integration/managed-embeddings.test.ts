@@ -1,6 +1,6 @@
 // Indexes whose vectors the store makes, over HTTP: their creation, writes that wait for vectors, queries by meaning.
 
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
@@ -223,6 +223,45 @@ describe('a managed embeddings index', () => {
     expect(after.body.message).to.not.include('keeps the key')
     expect(record).to.include('${sealed:').and.not.include(KEY)
     expect(model.received.map(({ headers }) => headers.authorization)).to.include(`Bearer ${KEY}`)
+  })
+
+  it('says which key no secret opens, and does everything else', async () => {
+    await node.close()
+    const file = path.join(dataDir, 'provider-keys.secret')
+    const secret = await readFile(file)
+    await rm(file)
+    await start()
+    const inserts = { unopened: { text: 'neap' } }
+
+    const status = await call('GET', '/status')
+    const written = await call('POST', '/tables/notes/batch', { inserts })
+    const asked = await call('POST', '/tables/notes/query', {
+      semantic_search: 'neap',
+      indexes: ['probed'],
+    })
+    const created = await create('fresh', { field: 'b', embedder: embedder() })
+    const later = await call('GET', '/status')
+    await node.close()
+    await writeFile(file, secret)
+    await start()
+    const again = await call('GET', '/status')
+    expect(await call('DELETE', '/tables/notes/indexes/fresh')).to.include({ status: 204 })
+
+    const remedy = 'accept the secret again by which it was sealed, or create the index again'
+    expect(status.body.message)
+      .to.include('index "probed" of table "notes" has a key of a model that no secret of this')
+      .and.include(remedy)
+    expect(status.body.health).to.equal('healthy')
+    expect(status.body.model_keys).to.include({ first: 0, accepted: 0, plain: 0 })
+    expect(status.body.model_keys.none).to.be.above(0)
+    expect(written.status).to.equal(201)
+    expect(asked.status).to.equal(503)
+    expect(asked.body.error)
+      .to.include('openai m: api_key: no secret of this node')
+      .and.include(remedy)
+    expect(created.status).to.equal(201)
+    expect(later.body.model_keys).to.include({ first: 1, none: status.body.model_keys.none })
+    expect(again.body.model_keys).to.include({ first: status.body.model_keys.none, none: 1 })
   })
 
   it('takes no sealed key from a client', async () => {

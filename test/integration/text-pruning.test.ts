@@ -18,6 +18,11 @@ const WRITTEN_MAX = 500
 const QUERIES = 60
 /** The naive index looks at every document, so that it is asked now and then only. */
 const NAIVE_EVERY = 12
+/**
+ * The corpus that shows the premise is the same in every run: how much of others is left out is a matter of chance.
+ */
+const PREMISE_SEED = 1
+const VISITED_SHARE_MAX = 0.6
 const NOTHING = { must: [], should: [], minShould: 0, mustNot: [], filter: [] }
 
 /** Segments of several thousand documents, small ones, and sometimes one in memory. */
@@ -55,26 +60,32 @@ function wordsQuery(make: TextGenerator): EngineQuery {
 
 describe(`the best hits of many (QUARRY_TEST_SEED=${baseSeed})`, () => {
   it(`are the first of all hits, in ${CORPORA} corpora of ${DOCUMENTS} documents`, () => {
-    let [visited, matching] = [0, 0]
-    for (let seed = baseSeed; seed < baseSeed + CORPORA; seed += 1) {
-      const world = fill(seededRandom(seed))
-      const { make, naive } = world
-      for (let at = 0; at < QUERIES; at += 1) {
-        const filter = make.below(5) === 0 ? { filter: make.query(0) } : {}
-        const asked = { query: wordsQuery(make), nowMs: make.nowMs(), ...filter }
-        const limit = 1 + make.below(make.below(4) === 0 ? 300 : 20)
-        describing({ QUARRY_TEST_SEED: seed, ...asked, limit }, () => {
-          const every = at % NAIVE_EVERY === 0 ? naive.search(asked) : allHits(world, asked)
-          visited += expectFirst(world, asked, { limit, every }).total
-          matching += every.length
-        })
-      }
-      world.close()
-    }
-    // The premise: without it this would compare two walks over everything.
-    expect(visited / matching).to.be.below(0.6)
+    for (let seed = baseSeed; seed < baseSeed + CORPORA; seed += 1) visitedShareOf(seed)
   }).timeout(CORPORA * 20_000)
+
+  it('are found without a look at most of the others, as the premise of these comparisons is', () => {
+    expect(visitedShareOf(PREMISE_SEED)).to.be.below(VISITED_SHARE_MAX)
+  }).timeout(20_000)
 })
+
+/** Compares the answers of one corpus, and answers which share of what matches the searches for the best have visited. */
+function visitedShareOf(seed: number): number {
+  let [visited, matching] = [0, 0]
+  const world = fill(seededRandom(seed))
+  const { make, naive } = world
+  for (let at = 0; at < QUERIES; at += 1) {
+    const filter = make.below(5) === 0 ? { filter: make.query(0) } : {}
+    const asked = { query: wordsQuery(make), nowMs: make.nowMs(), ...filter }
+    const limit = 1 + make.below(make.below(4) === 0 ? 300 : 20)
+    describing({ QUARRY_TEST_SEED: seed, ...asked, limit }, () => {
+      const every = at % NAIVE_EVERY === 0 ? naive.search(asked) : allHits(world, asked)
+      visited += expectFirst(world, asked, { limit, every }).total
+      matching += every.length
+    })
+  }
+  world.close()
+  return visited / matching
+}
 
 /** The order by score, asked for as any other order, is found by walking every match. */
 function allHits(world: TextWorld, asked: NaiveSearch): readonly NaiveHit[] {

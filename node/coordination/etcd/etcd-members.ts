@@ -38,7 +38,7 @@ export interface EtcdTiming {
   readonly attemptTimeoutMs: number
   /** How long a call may take over all attempts. */
   readonly callTimeoutMs: number
-  /** When nothing arrives on a watch for so long, etcd is asked for a sign of life. */
+  /** A watch on which nothing has arrived for this time asks etcd for a sign of life. */
   readonly watchIdleMs: number
 }
 

@@ -7,7 +7,7 @@ const WIRE_TYPE_MASK = 7n
 const PAYLOAD_BITS = 7n
 const PAYLOAD_MASK = 0x7f
 const CONTINUES = 0x80
-/** A varint of 64 bits has at most so many bytes. */
+/** A varint of 64 bits has at most ten bytes of seven bits. */
 const VARINT_BYTES_MAX = 10
 /** The lengths of the wire types that have a fixed one. */
 const FIXED_BYTES: Readonly<Record<string, number>> = { '1': 8, '5': 4 }

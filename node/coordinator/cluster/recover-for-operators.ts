@@ -11,7 +11,7 @@ import type { Coordination } from '../../coordination/coordination.ts'
 import type { RecoveredShardAnswer, RecoveryAnswer } from './cluster-answers.ts'
 import { CONTROLLER_CATALOG } from './controller-catalog.ts'
 
-/** An answer names so many shards, and counts all. */
+/** An answer names 10,000 shards at most, and counts all. */
 const NAMED_MAX = 10_000
 
 /**

@@ -101,7 +101,7 @@ interface Confirmation {
 interface NearShardOptions {
   readonly shard: Shard
   readonly replica: ShardReplica
-  /** The replica was left after so long: the leader answers from now on. */
+  /** The replica was left after `costMs`: the leader answers from now on. */
   readonly onLeft: (costMs: number) => void
   readonly clock: Clock
 }

@@ -29,7 +29,7 @@ export interface IndexInfoOptions extends IndexStatusOptions {
   readonly fields?: readonly TableField[] | undefined
 }
 
-/** The state of an index on every shard, and over all of them, with so many of its parked documents. */
+/** The state of an index on every shard, and over all of them, with the first `parkedMax` of its parked documents. */
 export async function indexInfoOf(
   table: OpenTable,
   index: IndexDefinition,

@@ -3,10 +3,10 @@
 import { runAtOnce, StepMeter, type Sliced } from '../../../lib/sliced.ts'
 import type { IndexActivity, IndexHealth } from '../../shard/following/index-health.ts'
 import type { LedShards } from '../shards/led-shards.ts'
-import { indexesWithPlainKeys } from './managed-indexes.ts'
+import type { ModelKeys } from './model-keys.ts'
 import type { OpenTable } from './open-table.ts'
 
-/** The health of the indexes of so many shards is read in about a millisecond. */
+/** A step reads the health of the indexes of 64 shards, in about a millisecond. */
 const SHARDS_PER_STEP = 64
 
 /** Counted by shard: an index of a table of four shards counts four times. */
@@ -74,18 +74,37 @@ export function documentsBehindOf(table: OpenTable, led: LedShards): number {
 }
 
 /** One problem for each index of the table and each kind of activity of its shards. */
-export function indexTroubles(table: OpenTable, led: LedShards): readonly IndexTrouble[] {
+export function indexTroubles(
+  table: OpenTable,
+  led: LedShards,
+  keys: ModelKeys,
+): readonly IndexTrouble[] {
   const all = indexHealthOf(table, led).filter(({ activity }) => activity.kind !== 'none')
   const alike = Object.groupBy(all, ({ name, activity }) => `${activity.kind} ${name}`)
   const ofIndexes = Object.values(alike).flatMap((shards = []) => troubleOf(table, shards))
-  return [...ofIndexes, ...enrichmentTroubles(table, led), ...plainKeyTroubles(table)]
+  return [...ofIndexes, ...enrichmentTroubles(table, led), ...keyTroubles(table, keys)]
 }
 
-function plainKeyTroubles({ tableName, indexes }: OpenTable): readonly IndexTrouble[] {
-  return indexesWithPlainKeys(indexes).map((name) => {
-    const what = `index "${name}" of table "${tableName}" keeps the key of a model in plain in the catalog`
-    return { message: `${what}; any change of the table seals it`, refusesSearches: false }
-  })
+/** A key under another accepted secret makes no trouble: the controller's node seals it anew. */
+function keyTroubles({ tableName, record }: OpenTable, keys: ModelKeys): readonly IndexTrouble[] {
+  const { plain, none } = keys.of(record.indexes)
+  const told = (names: readonly string[], what: string, remedy: string): readonly IndexTrouble[] =>
+    [...new Set(names)].map((name) => {
+      const message = `index "${name}" of table "${tableName}" ${what}; ${remedy}`
+      return { message, refusesSearches: false }
+    })
+  return [
+    ...told(
+      plain,
+      'keeps the key of a model in plain in the catalog',
+      'any change of the table seals it',
+    ),
+    ...told(
+      none,
+      'has a key of a model that no secret of this node opens',
+      'accept the secret again by which it was sealed, or create the index again',
+    ),
+  ]
 }
 
 /** Searches find what has a vector; so they are not refused. */

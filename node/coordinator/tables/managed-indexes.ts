@@ -7,8 +7,6 @@ import { runSliced } from '../../../lib/sliced.ts'
 import type { ChunkerSettings } from '../../embedding/managed-settings.ts'
 import {
   isDimension,
-  isManaged,
-  readEmbeddingsSettings,
   readRequestedManaged,
   type ManagedIndexSettings,
   type RequestedManaged,
@@ -20,21 +18,18 @@ import {
   parseChunkerConfig,
   parseGeneratorConfig,
 } from '../../providers/config/parse-task-configs.ts'
-import type { KeySeal } from '../../providers/access/key-seal.ts'
-import { isSealed, parseReferences, sealedText } from '../../providers/config/references.ts'
+import { isSealed, parseReferences } from '../../providers/config/references.ts'
 import { isProviderError } from '../../providers/contract/provider-error.ts'
 import { probeDimension } from '../../providers/embedding/probe-dimension.ts'
 import type { Providers } from '../../providers/providers.ts'
 import type { TemplateCache } from '../../template/template-cache.ts'
+import { sealedModels } from './model-keys.ts'
 
 /** Answers the definition as it is kept. Rejects with what is wrong with it, naming the index. */
 export type CompleteIndex = (
   index: IndexDefinition,
   signal: AbortSignal,
 ) => Promise<IndexDefinition>
-
-/** Answers indexes with the keys of their models sealed, as far as this node seals keys. */
-export type SealKeys = (indexes: readonly IndexDefinition[]) => readonly IndexDefinition[]
 
 /** What managed indexes are checked with. */
 export interface ManagedIndexParts {
@@ -120,76 +115,6 @@ function withModel(config: ManagedIndexSettings['embedder']): ManagedIndexSettin
 function withChunkerModel(chunker: ChunkerSettings): ChunkerSettings {
   const { model } = parseChunkerConfig(chunker.config, 'chunker')
   return { ...chunker, config: { ...chunker.config, model } }
-}
-
-type Models = Pick<ManagedIndexSettings, 'embedder' | 'summarizer' | 'chunker'>
-
-/** Keys are kept sealed: a configuration lies in the catalog and in backups. */
-function sealedModels(models: Models, seal: KeySeal | undefined): Models {
-  if (seal === undefined) return models
-  const { embedder, summarizer, chunker } = models
-  return {
-    embedder: withSealedKey(embedder, seal),
-    ...(summarizer && { summarizer: withSealedKey(summarizer, seal) }),
-    ...(chunker && { chunker: { ...chunker, config: withSealedKey(chunker.config, seal) } }),
-  }
-}
-
-function withSealedKey(
-  config: ManagedIndexSettings['embedder'],
-  seal: KeySeal,
-): ManagedIndexSettings['embedder'] {
-  const { api_key: key } = config
-  if (typeof key !== 'string') return config
-  const pieces = parseReferences(key, 'api_key')
-  if (pieces.every(({ kind }) => kind !== 'literal')) return config
-  if (pieces.length > 1) {
-    const message = 'api_key: write the key, or references to it, but not both'
-    throw new ServiceError('INVALID_ARGUMENT', message)
-  }
-  return { ...config, api_key: sealedText(seal.seal(key)) }
-}
-
-/**
- * The indexes of a record with the plain keys sealed that earlier versions have kept in it. A key that cannot be sealed
- * stays as it is: one beside references, or one that is too long.
- */
-export function sealPlainKeys(
-  indexes: readonly IndexDefinition[],
-  seal: KeySeal,
-): readonly IndexDefinition[] {
-  return indexes.map((index) => {
-    const settings = managedSettingsOf(index)
-    if (settings === undefined || !hasPlainKey(settings)) return index
-    try {
-      return { ...index, settings: { ...settings, ...sealedModels(settings, seal) } }
-    } catch (error) {
-      if (isServiceError(error) && error.code === 'INVALID_ARGUMENT') return index
-      throw error
-    }
-  })
-}
-
-/** The names of the indexes in whose configurations a key lies in plain. */
-export function indexesWithPlainKeys(indexes: readonly IndexDefinition[]): readonly string[] {
-  return indexes.flatMap((index) => {
-    const settings = managedSettingsOf(index)
-    return settings !== undefined && hasPlainKey(settings) ? [index.name] : []
-  })
-}
-
-function managedSettingsOf({ kind, settings }: IndexDefinition): ManagedIndexSettings | undefined {
-  if (feedOf(kind) !== 'artifacts') return undefined
-  const read = readEmbeddingsSettings(settings)
-  return isManaged(read) ? read : undefined
-}
-
-function hasPlainKey({ embedder, summarizer, chunker }: Models): boolean {
-  return [embedder, summarizer, chunker?.config].some((config) => {
-    const key = config?.['api_key']
-    if (typeof key !== 'string') return false
-    return parseReferences(key, 'api_key').some(({ kind }) => kind === 'literal')
-  })
 }
 
 /** What only the store writes. */

@@ -30,7 +30,8 @@ import { TABLE_EXISTS, type Catalog } from './catalog.ts'
 import { OpenTable } from './open-table.ts'
 import { buildLayout } from './shard-layout.ts'
 import type { CreatedIndex } from './table-answers.ts'
-import type { CompleteIndex, SealKeys } from './managed-indexes.ts'
+import type { CompleteIndex } from './managed-indexes.ts'
+import type { ModelKeys } from './model-keys.ts'
 import type { CreateTableRequest } from './create-table-request.ts'
 import {
   assertIndexName,
@@ -68,14 +69,13 @@ export interface TableAdminOptions {
   readonly randomBits: () => string
   readonly replication: ReplicationRules
   readonly completeIndex: CompleteIndex
-  /** The indexes of a record as they are kept when it changes. Earlier versions kept keys of providers in plain. */
-  readonly sealKeys: SealKeys
+  readonly keys: ModelKeys
   /** Absent: any number of shards may be opened, and nobody hears of it. */
   readonly process?: ProcessParts | undefined
 }
 
 /**
- * The files of shards. `admit` throws UNAVAILABLE when a new table of so many shards would exhaust them, and `admitStart`
+ * The files of shards. `admit` throws UNAVAILABLE when a new table of `shards` shards would exhaust them, and `admitStart`
  * an error for the operator when the tables of the catalog would.
  */
 export interface ShardFiles {
@@ -261,6 +261,11 @@ export class TableAdmin {
     return completed
   }
 
+  /** Writes the record anew as records are kept now: with the keys of models under the first secret. */
+  async rewrite(name: string): Promise<void> {
+    await this.#change(name, (current) => current)
+  }
+
   async dropIndex(name: string, indexName: string): Promise<void> {
     assertIndexName(indexName)
     await this.#change(name, (current) => {
@@ -281,11 +286,11 @@ export class TableAdmin {
   }
 
   async #changeNow(name: string, change: (record: TableRecord) => TableRecord): Promise<OpenTable> {
-    const { catalog, registry, sealKeys } = this.#with
+    const { catalog, registry, keys } = this.#with
     const record = await catalog.update(registry.get(name).record, (current) => {
       if (current.state !== 'ready') throw unknownTable(name)
       const changed = change(current)
-      return { ...changed, indexes: sealKeys(changed.indexes) }
+      return { ...changed, indexes: keys.sealed(changed.indexes) }
     })
     const table = new OpenTable(record, registry.get(name).shards)
     registry.set(table)
@@ -389,6 +394,7 @@ export class TableAdmin {
       request.schema === undefined
         ? undefined
         : withVersion(await this.#readSchema(request.schema), undefined)
+    const completed = await this.#completed(parseIndexes(request.indexes, this.#with.randomBits))
     const record: TableRecord = {
       name,
       tableId: this.#with.randomBits(),
@@ -397,7 +403,7 @@ export class TableAdmin {
       schema,
       ttlGeneration: 1,
       hasBuiltInIndex: true,
-      indexes: await this.#completed(parseIndexes(request.indexes, this.#with.randomBits)),
+      indexes: this.#with.keys.sealed(completed), // while models were asked, the secret may have changed
       replication: parseReplication(request, this.#with.replication),
     }
     const id = (): ShardId => parseShardId(this.#with.randomBits())

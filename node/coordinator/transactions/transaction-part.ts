@@ -16,7 +16,7 @@ import type { OpenTable } from '../tables/open-table.ts'
 
 /** About a millisecond of checking and sorting. */
 const OPS_PER_STEP = 500
-/** Checking so many bytes of a document takes as long as sorting one operation. */
+/** Checking 256 bytes of a document takes as long as sorting one operation. */
 const BYTES_PER_OP = 256
 const NO_KEYS: ReadonlySet<string> = new Set()
 const NO_ARTIFACTS: readonly ArtifactWrite[] = []

@@ -15,7 +15,7 @@ const HARMLESS = 'A sentence that any chunker can cut.'
 /** How texts are cut. */
 export interface ChunkingOptions {
   readonly chunker: Chunker
-  /** What comes behind so many chunks is left out. Undefined: nothing is. */
+  /** A text has this number of chunks at most; the rest of it is left out. Undefined: nothing is. */
   readonly chunksMax: number | undefined
   readonly signal: AbortSignal
 }

@@ -38,7 +38,7 @@ export interface QuestionRouteOptions {
   readonly clock: Clock
 }
 
-/** A view may keep files of merged segments for so long, and for the time of one question more. */
+/** A view may keep files of merged segments for a second, and for the time of one question more. */
 const SHARED_MS_MAX = 1000
 
 /** What a reader knows of the index, as long as it has not been started again. */

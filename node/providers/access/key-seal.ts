@@ -4,7 +4,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { must } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import type { Current } from '../../../lib/replaceable.ts'
+import { Replaceable, type Current } from '../../../lib/replaceable.ts'
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
@@ -13,21 +13,37 @@ const TAG_BYTES = 16
 /** Sealed it is still shorter than a text of a configuration may be. */
 const TEXT_BYTES_MAX = 2_048
 
+/** Under which secret a text is sealed: the first, another one that is accepted, or none that is known. */
+export type SealedUnder = 'first' | 'accepted' | 'none'
+
 /**
  * Seals texts under the first of its secrets, and opens what any of them has sealed.
  *
  * - Equal texts have equal seals under one secret, so that a configuration which is sent again is the same one. The nonce is
  *   a keyed hash of the text, so two texts share none.
- * - `open` answers undefined for what another secret sealed, and for what somebody changed.
+ * - `open` and `renew` answer undefined for what another secret sealed, and for what somebody changed.
+ * - `renew` answers what `seal` makes of the text inside; so what is sealed under the first secret stays as it is.
+ * - Listeners of `onReplaced` hear of other secrets when these are in use.
  */
 export class KeySeal {
+  readonly #secrets: Current<readonly Uint8Array[]>
   #keys: readonly SealKeys[]
 
   constructor(secrets: Current<readonly Uint8Array[]>) {
+    this.#secrets = secrets
     this.#keys = secrets.value.map(keysOf)
     secrets.onReplaced((replaced) => {
       this.#keys = replaced.map(keysOf)
     })
+  }
+
+  onReplaced(listener: () => void): () => void {
+    return this.#secrets.onReplaced(listener)
+  }
+
+  /** As it would be with these secrets. */
+  with(secrets: readonly Uint8Array[]): KeySeal {
+    return new KeySeal(new Replaceable(secrets))
   }
 
   seal(text: string): string {
@@ -46,11 +62,27 @@ export class KeySeal {
   }
 
   open(sealed: string): string | undefined {
+    return this.#opened(sealed)?.text
+  }
+
+  sealedUnder(sealed: string): SealedUnder {
+    const opened = this.#opened(sealed)
+    if (opened === undefined) return 'none'
+    return opened.isFirst ? 'first' : 'accepted'
+  }
+
+  renew(sealed: string): string | undefined {
+    const opened = this.#opened(sealed)
+    if (opened === undefined) return undefined
+    return opened.isFirst ? sealed : this.seal(opened.text)
+  }
+
+  #opened(sealed: string): { readonly text: string; readonly isFirst: boolean } | undefined {
     const bytes = Buffer.from(sealed, 'base64url')
     if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined
-    for (const { key } of this.#keys) {
-      const opened = openedBy(key, bytes)
-      if (opened !== undefined) return opened
+    for (const [at, { key }] of this.#keys.entries()) {
+      const text = openedBy(key, bytes)
+      if (text !== undefined) return { text, isFirst: at === 0 }
     }
     return undefined
   }

@@ -89,7 +89,7 @@ export class ResolvedTexts {
     const key = this.#sources.seal?.open(sealed)
     if (key === undefined) {
       throw unavailable(
-        `${where}: the key was sealed by another store or another secret of the cluster; create the index again`,
+        `${where}: no secret of this node opens the key; accept the secret again by which it was sealed, or create the index again`,
       )
     }
     this.hide(key)

@@ -97,7 +97,7 @@ export type ChunkerConfig = ModelConfig<'quarry'> &
     readonly targetTokens: number | undefined
     readonly overlapTokens: number | undefined
     readonly separator: string | undefined
-    /** What comes behind so many chunks of a text is left out. Undefined: nothing is. */
+    /** A text has this number of chunks at most; the rest of it is left out. Undefined: nothing is. */
     readonly chunksMax: number | undefined
     readonly threshold: number | undefined
   }

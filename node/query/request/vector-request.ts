@@ -35,7 +35,7 @@ const EFFORT_DEFAULT = 0.5
 const OVERSAMPLING_MAX = 100
 /** A table has no more indexes. */
 const EMBEDDINGS_MAX = 16
-/** A character of base64 stands for so many bytes. */
+/** Four characters of base64 stand for three bytes. */
 const BASE64_BYTES = 3 / 4
 const NUMBER_BYTES = 4
 /** A form of lists has two of them; one of terms and weights has more members. */

@@ -3,7 +3,7 @@ import type { NodeId } from '../core/configuration.ts'
 import type { Beat, BeatAnswer, BeatSession } from './beat-codec.ts'
 import type { RestingLog } from './resting-log.ts'
 
-/** A leader that has confirmed none of so many ends begins again, so that the list stays short. */
+/** A leader that has confirmed none of 4,096 ends begins again, so that the list stays short. */
 const ENDED_MAX = 4096
 
 /** What this node brings to the rests under one other node. */

@@ -49,7 +49,7 @@ import { SequenceWaiters } from './sequence-waiters.ts'
 import { SetAsideDocuments } from './set-aside-documents.ts'
 import type { TableFields } from './table-fields.ts'
 
-/** If opening takes longer, the follower logs it. Searches have waited so long, and are refused now. */
+/** If opening takes more than two seconds, the follower logs it, and refuses the searches that have waited for it. */
 const OPENING_MS_MAX = 2000
 const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000

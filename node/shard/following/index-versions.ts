@@ -44,7 +44,7 @@ import type { TableFields } from './table-fields.ts'
 
 /** A new table's index is open within this time, so that its first search need not be refused. */
 const SERVING_WAIT_MAX_MS = 2000
-/** Searches of other replicas wait so long for the leader's index, and the leader's path is free meanwhile. */
+/** Searches of other replicas wait 100 ms at most for the leader's index, and the leader's path is free meanwhile. */
 const POSITION_WAIT_MAX_MS = 100
 /** Longer than an index usually takes for a group of the log. After that the leader is asked, which costs less. */
 const NEAR_WAIT_MAX_MS = 25

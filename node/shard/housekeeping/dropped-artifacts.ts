@@ -20,7 +20,7 @@ import {
 import type { LedShard } from '../led-shard.ts'
 import { Pieces } from './pieces.ts'
 
-/** An id is that of a dropped index when this node has not known it for so long. */
+/** An id that this node has not known for ten minutes is that of a dropped index. */
 export const UNKNOWN_MS_MIN = 600_000
 
 const NOTHING: CollectCommand = {

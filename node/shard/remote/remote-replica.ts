@@ -25,7 +25,7 @@ import { OPERATIONS, writeScan } from './shard-calls.ts'
 import { readRows } from './wire/rows-codec.ts'
 import { WireWriter } from './wire/wire-writer.ts'
 
-/** A replica that does not answer so long is given up: its caller asks another one. */
+/** The caller of a replica that has not answered for a second asks another one. */
 const REPLICA_TIMEOUT_MS = 1000
 
 /** A replica of a shard on another node. */

@@ -48,6 +48,8 @@ export class EnrichedWorld implements AsyncDisposable {
   readonly shards: ShardWorld
   readonly led = new LedShards()
   readonly model = new FakeModel()
+  /** The settings of all indexes whose models were opened. */
+  readonly opened: unknown[] = []
   readonly #options: EnrichedWorldOptions
   #enrichers: Enrichers
 
@@ -168,8 +170,8 @@ export class EnrichedWorld implements AsyncDisposable {
   }
 
   #start(): Enrichers {
-    const { clock, led, model } = this
-    return buildFakeEnrichers({ ...this.#options, clock, led, model })
+    const { clock, led, model, opened } = this
+    return buildFakeEnrichers({ ...this.#options, clock, led, model, opened })
   }
 }
 
@@ -178,14 +180,17 @@ export interface FakeEnrichersOptions extends EnrichedWorldOptions {
   readonly clock: ManualClock
   readonly led: LedShards
   readonly model: FakeModel
+  readonly opened?: unknown[]
 }
 
 export function buildFakeEnrichers(options: FakeEnrichersOptions): Enrichers {
-  const { clock, led, model, limits, batch } = options
+  const { clock, led, model, limits, batch, opened } = options
   return new Enrichers({
     led,
-    open: ({ id: index }) =>
-      new FakeEnrichment({ index, clock, ...(batch === undefined ? {} : { batch }) }, model),
+    open: ({ id: index, settings }) => {
+      opened?.push(settings)
+      return new FakeEnrichment({ index, clock, ...(batch === undefined ? {} : { batch }) }, model)
+    },
     clock,
     random: seededRandom(1),
     log: silentLog,

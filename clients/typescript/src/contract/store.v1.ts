@@ -2317,7 +2317,24 @@ export interface components {
              *     the time that passes, so that nothing expires early; a restart takes over one that is ahead.
              */
             readonly clock_offset_ms?: number;
+            readonly model_keys: components["schemas"]["ModelKeys"];
             readonly cluster: components["schemas"]["ClusterSummary"];
+        };
+        /**
+         * @description The keys that stand in configurations of indexes themselves (`api_key`), by the secret of the asked node under
+         *     which they are sealed. References such as `${secret:name}` are not counted. An accepted secret may go when
+         *     `accepted` is 0 at a node that has loaded the new secret as its first; the node that leads the controller seals
+         *     such keys under its own first secret, within a second or two.
+         */
+        readonly ModelKeys: {
+            /** @description Sealed under the secret that the node shows others. */
+            readonly first: number;
+            /** @description Sealed under another secret that the node accepts. */
+            readonly accepted: number;
+            /** @description No secret of the node opens them, so their models cannot be asked. `message` names their indexes. */
+            readonly none: number;
+            /** @description Kept as they were written, by an earlier version; any change of their table seals them. */
+            readonly plain: number;
         };
         readonly ShardHealth: {
             readonly table: string;
@@ -3085,6 +3102,7 @@ export type ReplicationFactor = components['schemas']['ReplicationFactor'];
 export type MinInSync = components['schemas']['MinInSync'];
 export type TableStatus = components['schemas']['TableStatus'];
 export type ClusterStatus = components['schemas']['ClusterStatus'];
+export type ModelKeys = components['schemas']['ModelKeys'];
 export type ShardHealth = components['schemas']['ShardHealth'];
 export type NodeId = components['schemas']['NodeId'];
 export type ShardId = components['schemas']['ShardId'];

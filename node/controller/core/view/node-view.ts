@@ -36,7 +36,7 @@ export class NodeView {
   condition: NodeCondition = 'lost'
   /** It has been serving for long enough to be trusted with what balancing brings. */
   isSettled = false
-  /** Away for so long that moves to it are given up. */
+  /** Moves to it are given up, because it has been away too long. */
   isAwayLong = false
   readonly replicas = new Set<ShardView>()
   readonly led = new Set<ShardView>()

@@ -21,7 +21,7 @@ import { SoughtTerm } from './sought-term.ts'
 const TERMS_PER_STEP = 32
 /** Terms that are compared in about a millisecond. */
 const COMPARED_PER_STEP = 2 ** 17
-/** A lookup of a row costs as much as so many postings that are walked. */
+/** A lookup of a row costs as much as a walk over eight postings. */
 const LOOKUP_COST = 8
 
 /** The index as it is at the first step. The request has the shape that `isSparseRequest` checks. */

@@ -12,7 +12,7 @@ const BEHIND_SURROGATES = 0xe000
 const RANK_MAX = 0xffff
 /** A text with one of these may have another order by code units. */
 const MAY_DIFFER = /[\ud800-\uffff]/
-/** Beyond so many equal units, asking what units the texts have and comparing them as memory is faster. */
+/** Beyond 32 equal units, asking what units the texts have and comparing them as memory is faster. */
 const UNITS_COMPARED_SINGLY = 32
 
 /** Whether `<` orders the text and another one, whatever that is, as `compareTexts` does. */

@@ -10,7 +10,7 @@ import { listInMemory, type ListedDocuments } from './listed-documents.ts'
  * most if the field is dense, and six if it is listed.
  */
 export const DENSE_SHARE = 8
-/** The table of places has an entry for about so many listed documents. */
+/** The table of places has an entry for about eight listed documents. */
 const LISTED_PER_PLACE = 8
 /** With one entry for all documents, a look-up halves the whole list. */
 const WHOLE_SHIFT = 31

@@ -5,8 +5,8 @@
 // the last question, and one more.
 //
 // Invariants:
-//   E1  The bits are exactly the documents below `#known` and in the tail that have expired at `#nowMs`.
-//   E2  Returned bits do not change: they are copied before a change.
+//   XD1  The bits are exactly the documents below `#known` and in the tail that have expired at `#nowMs`.
+//   XD2  Returned bits do not change: they are copied before a change.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { Segment } from '../segment/segment.ts'
@@ -80,7 +80,7 @@ export class ExpiredDocuments {
     this.#changes += 1
   }
 
-  /** The expired documents of the segment, and perhaps later ones; see E2. */
+  /** The expired documents of the segment, and perhaps later ones; see XD2. */
   at(segment: Segment, nowMs: number): Bitset | undefined {
     if (segment.firstExpiryMs > nowMs) return undefined
     const tailMax = Math.max(TAIL_DOCS, this.#known >>> 3)

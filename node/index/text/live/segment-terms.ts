@@ -13,7 +13,7 @@ import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache
 const RECENT_TERMS_MAX = 16
 /** Larger terms stay only in the shared cache, whose bound does not count recent terms. */
 const RECENT_BLOCKS_MAX = 16
-/** Looking a deleted document up in a term costs about as much as walking so many of the term. */
+/** Looking a deleted document up in a term costs about as much as walking four documents of the term. */
 const SEARCHED_RATIO = 4
 
 /** Deleted documents in the order of their deletion. Values that are there do not change. */

@@ -5,7 +5,7 @@
 import { SHAPE_MAX } from '../engine-query.ts'
 import type { FieldStatistics } from '../segment/segment.ts'
 
-/** A field of so many words on average has the weight 1; one of four times as many has half of it. */
+/** A field of eight words on average has the weight 1; one of 32 has half of it. */
 const NEUTRAL_LENGTH = 8
 const SHAPE_MIN = 0.25
 /** How web addresses begin, in every analyzer that keeps whole words. */

@@ -15,7 +15,7 @@ import {
 import { isAccepted, u32At } from './bulk-search.ts'
 import type { Poll } from '../poll.ts'
 
-/** Looking up a document costs about as much as walking so many. */
+/** Looking up a document costs about as much as walking 16. */
 const SPARSE_RATIO = 16
 
 /** The documents that count in one segment, and the meter that says when to pause. */

@@ -21,7 +21,7 @@ import { TextMerge } from './text-merge.ts'
 const DOCS_PER_SLICE = 1024
 /** Postings and positions: about a millisecond of work. */
 const POSTINGS_PER_STEP = 4096
-/** A term costs about as much as this many postings, and one for each so many characters. */
+/** A term costs about as much as 16 postings, and one more for each 32 of its characters. */
 const TERM_COST = 16
 const FIELD_COST = 64
 const CHARACTERS_PER_POSTING = 32

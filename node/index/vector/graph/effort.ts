@@ -22,7 +22,7 @@ const RESCORED: Readonly<Record<Quantization, { readonly each: number; readonly 
     binary: { each: 16, least: 512 },
   }
 
-/** Effort 1 compares so many times the candidates of the default effort, and effort 0 so small a part of them. */
+/** Effort 1 compares eight times the candidates of the default effort, and effort 0 an eighth of them. */
 const RESCORED_FACTOR = 8
 
 /** What decides how many candidates are compared exactly. */

@@ -101,7 +101,7 @@ export class FloatBounds extends Bounds<FloatRows> implements RowBounds {
   }
 }
 
-/** Numbers that are encoded, and those that are measured by codes, take as long as so many in 32 bits. */
+/** A number that is encoded takes as long as eight in 32 bits; four that are measured by codes take as long as one. */
 const ENCODED_COST = 8
 const CODE_COST = 1 / 4
 

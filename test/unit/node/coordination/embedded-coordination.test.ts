@@ -6,7 +6,7 @@ import { MemoryKvStore } from '../../../../node/storage/memory-kv-store.ts'
 const KEY = '/live/n1'
 
 describe('EmbeddedCoordination', () => {
-  it('lists no leased key at the revision of its deletion, whenever it is asked (E4)', async () => {
+  it('lists no leased key at the revision of its deletion, whenever it is asked (ED4)', async () => {
     for (let turns = 0; turns < 12; turns++) {
       await using store = new EmbeddedCoordination(new MemoryKvStore(), new ManualClock())
       const { id: lease } = await store.grantLease(10)

@@ -29,7 +29,8 @@ describe('the end of housekeeping', () => {
     const transaction = { ...ended, transactionId: world.newTransactionId() }
     await finisher.finish(transaction, { state: 'aborted' }, { isAwaited: true }).done
     const kept = { clock, hybridClock, led, pins: new ReadPins(clock, 'n1'), log: silentLog }
-    const repairs = { admin: swarm.tableAdmin, mayRepair: () => false }
+    const sealedKeys = { sealAnew: async () => undefined }
+    const repairs = { admin: swarm.tableAdmin, sealedKeys, mayRepair: () => false }
     const housekeeper = new NodeHousekeeper({ ...kept, ...repairs, recovery, finisher })
     housekeeper.start()
     clock.advance(FORGET_PERIOD_MS)
@@ -54,7 +55,8 @@ describe('housekeeping of disks', () => {
       compact: async (_: AbortSignal, onCompacted: OnCompacted) => onCompacted('a', bytes),
     }
     const kept = { clock, hybridClock, led: new LedShards(), pins: new ReadPins(clock, 'n1'), log }
-    const repairs = { admin: swarm.tableAdmin, mayRepair: () => false }
+    const sealedKeys = { sealAnew: async () => undefined }
+    const repairs = { admin: swarm.tableAdmin, sealedKeys, mayRepair: () => false }
     const housekeeper = new NodeHousekeeper({ ...kept, ...repairs, recovery, finisher, stores })
     housekeeper.start()
 

@@ -3,7 +3,11 @@ import { storedProgress } from '../../../../node/shard/format/enrichment-progres
 import { REFUSED_MARK } from '../../../conformance/enrichment.ts'
 import { FILE_MARK } from '../../../support/fakes/fake-enrichment.ts'
 import { countTo } from '../../../support/loads/load.ts'
-import { ENRICHED, EnrichedWorld } from '../../../support/worlds/enriched-world.ts'
+import {
+  ENRICHED,
+  ENRICHED_SETTINGS,
+  EnrichedWorld,
+} from '../../../support/worlds/enriched-world.ts'
 
 /** One round of retries, and the moments in which its calls are made and answered. */
 async function minute(world: EnrichedWorld): Promise<void> {
@@ -40,6 +44,25 @@ describe('the enricher of a shard', () => {
     expect(pending).to.be.at.least(1)
     await world.until(async () => (await world.status()).pending === 0)
     expect(world.model.embedded.size).to.equal(20)
+  })
+
+  it('asks by the settings of now, and embeds nothing again for them', async () => {
+    await using world = await EnrichedWorld.open()
+    await world.write(textsOf(20))
+    await world.settle()
+    const same = structuredClone(ENRICHED)
+    const changed = { ...ENRICHED, settings: { external: false, key: 'sealed anew' } }
+
+    await world.shard.led.setSettings({ ...ENRICHED_SETTINGS, indexes: [same] })
+    const openedForSame = world.opened.length
+    await world.shard.led.setSettings({ ...ENRICHED_SETTINGS, indexes: [changed] })
+    await world.put('later', 'one more')
+    await world.settle()
+
+    expect(openedForSame).to.equal(1)
+    expect(world.opened).to.deep.equal([ENRICHED.settings, changed.settings])
+    expect(world.model.embedded.size).to.equal(21)
+    expect([...world.model.embedded.values()].every((count) => count === 1)).to.equal(true)
   })
 
   it('enriches what was there before the index', async () => {

@@ -5,6 +5,7 @@ import type { Log } from '../../../../../lib/log.ts'
 import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
 import type { ClusterSummary } from '../../../../../node/coordinator/cluster/cluster-answers.ts'
+import { ModelKeys } from '../../../../../node/coordinator/tables/model-keys.ts'
 import { clusterStatusOf } from '../../../../../node/coordinator/cluster-status.ts'
 import { OpenTable } from '../../../../../node/coordinator/tables/open-table.ts'
 import { conditionsOf } from '../../../../../node/coordinator/shard-conditions.ts'
@@ -88,6 +89,7 @@ async function statusOf(text: TextShard) {
       ready: true,
       hybridClock,
       cluster: SWARM,
+      keys: new ModelKeys(undefined),
     }),
   )
 }

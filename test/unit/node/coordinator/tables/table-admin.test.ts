@@ -7,6 +7,7 @@ import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-
 import { FailedShard } from '../../../../../node/coordinator/shards/failed-shard.ts'
 import { Catalog } from '../../../../../node/coordinator/tables/catalog.ts'
 import { FieldCatalog } from '../../../../../node/coordinator/tables/field-catalog.ts'
+import { ModelKeys } from '../../../../../node/coordinator/tables/model-keys.ts'
 import { TableAdmin } from '../../../../../node/coordinator/tables/table-admin.ts'
 import { TableRegistry } from '../../../../../node/coordinator/tables/table-registry.ts'
 import { CLUSTER_REPLICATION } from '../../../../../node/coordinator/tables/table-replication.ts'
@@ -50,7 +51,7 @@ function openNode(coordination: EmbeddedCoordination, isServed = true) {
     randomBits: () => String(++ids).padStart(16, '0'),
     replication: CLUSTER_REPLICATION,
     completeIndex: async (index) => index,
-    sealKeys: (indexes) => indexes,
+    keys: new ModelKeys(undefined),
   })
   /** Lets shards that are being created serve, and those that come meanwhile. */
   const serve = async (work: Promise<unknown>): Promise<void> => {

@@ -52,6 +52,30 @@ describe('the seal of keys', () => {
     expect(changing.open(before)).to.equal(undefined)
   })
 
+  it('says under which secret a key is sealed, and seals it anew under the first', () => {
+    const next = Buffer.from(newSealSecret(), 'base64url')
+    const secrets = new Replaceable<readonly Uint8Array[]>([SECRET])
+    const changing = new KeySeal(secrets)
+    const before = changing.seal('sk-very-secret')
+    const unknown = new KeySeal(new Replaceable([Buffer.alloc(32, 9)])).seal('sk-of-another')
+    secrets.replace([next, SECRET])
+
+    const renewed = changing.renew(before)
+
+    expect(changing.sealedUnder(before)).to.equal('accepted')
+    expect(renewed).to.equal(changing.seal('sk-very-secret'))
+    expect(changing.renew(renewed ?? '')).to.equal(renewed)
+    expect([unknown, '', 'abc'].map((sealed) => changing.sealedUnder(sealed))).to.deep.equal([
+      'none',
+      'none',
+      'none',
+    ])
+    expect(changing.renew(unknown)).to.equal(undefined)
+    secrets.replace([next])
+    expect(changing.open(renewed ?? '')).to.equal('sk-very-secret')
+    expect(changing.sealedUnder(before)).to.equal('none')
+  })
+
   it('refuses a key that no configuration can hold', () => {
     expect(() => seal.seal('x'.repeat(2_049))).to.throw('at most 2048 bytes')
   })
