@@ -1,8 +1,10 @@
 // A change of the cluster's secret: nodes accept the old and the new one for a time.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Replaceable } from '../../lib/replaceable.ts'
 import { TransportError } from '../../node/peer/peer.ts'
+import { countTo } from '../support/loads/load.ts'
 import {
   ask,
   body,
@@ -73,6 +75,30 @@ export function describePeerSecrets(peers: PeerFixture): void {
 
       expect((await peers.settled(running)).toString()).to.equal('answer')
       expect((await peers.settled(later)).toString()).to.equal('answer')
+    })
+
+    it('leaves no call in doubt that is on its way when its connection is to end', async () => {
+      for (const turns of countTo(10)) {
+        const theirs = secretsOf(OLD, NEW)
+        const { link, client, server } = await peers.pair(
+          callHandler(async () => body('answer')),
+          { client: { secrets: secretsOf(OLD) }, server: { secrets: theirs } },
+        )
+        await peers.connect(link)
+
+        const outcome = link.call(ask()).then(
+          (answer) => answer.toString(),
+          (error: unknown) => (error instanceof TransportError ? error.happened : error),
+        )
+        for (let turn = 0; turn < turns; turn++) await nextTurn()
+        theirs.replace([NEW])
+
+        expect(await peers.settled(outcome), `after ${turns} turns`).to.be.oneOf([
+          'answer',
+          'nothing',
+        ])
+        await Promise.all([client.close(), server.close()])
+      }
     })
 
     it('ends a connection that does not end by itself after graceMs', async () => {

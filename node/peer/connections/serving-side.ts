@@ -5,6 +5,8 @@
 //        answer is written, so a caller that leaves quickly cannot start more.
 //   SS2  Numbers of calls grow. So no call is served twice, whatever is repeated.
 //   SS3  A call that is refused before its handler ran says so.
+//   SS4  After the goodbye the dialer ends the connection, when it has all answers: a call that was on its way then is
+//        refused, and its caller knows that nothing happened. The owner bounds the time of that.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { creditOf, PeerConnection } from './connection.ts'
@@ -52,12 +54,11 @@ export class ServingSide implements ConnectionSide {
     stage.handOver(this.connection)
   }
 
-  /** Takes no more calls, and ends the connection when those that run have ended. */
+  /** Takes no more calls (SS4). */
   leave(): void {
     if (this.#isLeaving) return
     this.#isLeaving = true
     this.connection.sendShort(encodeFrame({ type: FRAME.goodbye }))
-    this.#endIfDone()
   }
 
   onFrame(frame: Frame): void {
@@ -140,11 +141,6 @@ export class ServingSide implements ConnectionSide {
 
   #remove(number: number): void {
     this.#calls.delete(number)
-    this.#endIfDone()
-  }
-
-  #endIfDone(): void {
-    if (this.#isLeaving && this.#calls.size === 0) this.connection.end()
   }
 
   #onMessage(body: Buffer, release: () => void): void {
