@@ -76,7 +76,7 @@ class Arrival implements Upload {
     if (this.#isOver) return
     this.#end()
     this.#with.memory?.release(this.#bytes.length)
-    this.#bytes.clear()
+    this.#bytes.free()
     this.#with.reject(reason)
   }
 
@@ -113,7 +113,7 @@ async function joined(bytes: ByteCollector, memory: HeldMemory | undefined): Pro
   const { length } = bytes
   memory?.add(length)
   const whole = await runSliced(bytes.join(), { clock: systemClock })
-  bytes.clear()
+  bytes.free()
   memory?.release(length)
   return whole
 }

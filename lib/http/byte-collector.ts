@@ -18,14 +18,19 @@ const EMPTY = Buffer.alloc(0)
 export class ByteCollector {
   readonly #segments: Buffer[] = []
   readonly #expectedBytes: number
+  readonly #ownsChunks: boolean
   /** The only chunk so far is kept as it came: most bodies are one chunk. */
   #only: Buffer | undefined
   #usedInLast = 0
   #length = 0
 
-  /** `expectedBytes` is what the sender has announced, 0 if nothing; it may be wrong. */
-  constructor(expectedBytes: number) {
+  /**
+   * `expectedBytes` is what the sender has announced, 0 if nothing; it may be wrong. With `ownsChunks` nobody else reads a
+   * chunk any more, and its memory is given back as soon as it is copied.
+   */
+  constructor(expectedBytes: number, { ownsChunks = false } = {}) {
     this.#expectedBytes = expectedBytes
+    this.#ownsChunks = ownsChunks
   }
 
   get length(): number {
@@ -47,8 +52,12 @@ export class ByteCollector {
     this.#copy(chunk)
   }
 
-  /** Releases all bytes. */
-  clear(): void {
+  /**
+   * Gives the memory of all bytes back at once, where a collection of garbage would do so seconds later: what `whole`
+   * answered must not be in use any more.
+   */
+  free(): void {
+    for (const segment of this.#segments) freeMemoryOf(segment)
     this.#segments.length = 0
     this.#only = undefined
     this.#usedInLast = 0
@@ -86,6 +95,7 @@ export class ByteCollector {
       this.#length += copied
       from += copied
     }
+    if (this.#ownsChunks && chunk.length === chunk.buffer.byteLength) freeMemoryOf(chunk)
   }
 
   #grow(): Buffer {
@@ -110,4 +120,9 @@ export class ByteCollector {
     this.#usedInLast = 0
     return segment
   }
+}
+
+/** For a buffer with memory of its own. Its bytes are gone afterwards. */
+function freeMemoryOf({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }

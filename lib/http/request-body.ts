@@ -122,7 +122,8 @@ async function inflate(
 ): Promise<Buffer> {
   if (received.length === 0) return received
   const gunzip = createGunzip({ chunkSize: INFLATED_CHUNK_BYTES })
-  const bytes = new ByteCollector(Math.min(inflatedBytesOf(received), bytesMax))
+  const announced = Math.min(inflatedBytesOf(received), bytesMax)
+  const bytes = new ByteCollector(announced, { ownsChunks: true })
   try {
     gunzip.end(received)
     for await (const chunk of gunzip) {
@@ -131,6 +132,7 @@ async function inflate(
       bytes.add(chunk)
     }
   } catch (cause) {
+    bytes.free()
     if (cause instanceof ServiceError) throw cause
     throw new ServiceError('INVALID_ARGUMENT', 'the body is not complete, valid gzip', { cause })
   } finally {

@@ -17,6 +17,12 @@ const MIB = 1024 * 1024
 const BATCH = '/api/v1/tables/books/batch'
 const LOOKUP = '/api/v1/tables/books/lookup'
 const BODY_BYTES_MAX = 64 * MIB
+/**
+ * Beside its budget for requests a process grows by about 190 MiB under such a load, whether the budget is 128 or 512 MiB
+ * and whether 40 bodies come or 100 (0166): a hundred that the allocator keeps for the threads of the pool, and the
+ * heap of JavaScript with chunks that nobody has collected yet.
+ */
+const BESIDE_BUDGET_BYTES = 256 * MIB
 /** For reading until the server closes. */
 const NEVER = /(?!)/
 const POLL_MS = 10
@@ -192,8 +198,7 @@ describe('a store with hostile clients', function () {
     clearInterval(looking)
 
     expect(statuses, statuses.join(' ')).to.include(503).and.not.include(500)
-    // Beside what requests hold there is what they released and nobody has collected yet: as much again, and half of it.
-    expect((mostBytes - bytesBefore) / MIB, 'MiB').to.be.below((3 * BUDGET_BYTES) / MIB)
+    expect(mostBytes - bytesBefore, 'bytes').to.be.below(BUDGET_BYTES + BESIDE_BUDGET_BYTES)
     await expectServing()
   })
 

@@ -44,6 +44,34 @@ describe('ByteCollector', () => {
     expect(bytes.whole()?.length).to.equal(MIB)
   })
 
+  it('gives back the memory of all bytes at once', () => {
+    const bytes = new ByteCollector(0)
+    const chunk = Buffer.alloc(MIB / 4, 1)
+    const before = process.memoryUsage().arrayBuffers
+    for (let i = 0; i < 64; i++) bytes.add(chunk)
+    const held = process.memoryUsage().arrayBuffers - before
+
+    bytes.free()
+
+    expect(held).to.be.at.least(16 * MIB)
+    expect(process.memoryUsage().arrayBuffers - before).to.be.below(MIB)
+    expect(bytes.length).to.equal(0)
+  })
+
+  it('gives back the memory of copied chunks that are its own, and of no other', () => {
+    const [own, ofOthers] = [true, false].map((ownsChunks) => {
+      const bytes = new ByteCollector(0, { ownsChunks })
+      const chunks = [1, 2, 3].map((byte) => Buffer.allocUnsafeSlow(1000).fill(byte))
+      const part = Buffer.allocUnsafeSlow(2000).fill(4).subarray(0, 1000)
+      for (const chunk of [...chunks, part]) bytes.add(chunk)
+      const left = [...chunks, part].map(({ length }) => length)
+      return { left, sum: runAtOnce(bytes.join()).reduce((sum, byte) => sum + byte, 0) }
+    })
+
+    expect(own).to.deep.equal({ left: [0, 0, 0, 1000], sum: 10_000 })
+    expect(ofOthers).to.deep.equal({ left: [1000, 1000, 1000, 1000], sum: 10_000 })
+  })
+
   it('pauses while it joins many bytes', () => {
     const bytes = new ByteCollector(0)
     for (let i = 0; i < 64; i++) bytes.add(Buffer.alloc(MIB / 4, i))
