@@ -350,17 +350,13 @@ export class SwarmStore implements StoreService {
   }
 
   async status(): Promise<ClusterStatus> {
-    const { clock, hybridClock, registry, led, version, keys } = this.#with
+    const { clock, registry, cluster } = this.#with
     const tables = registry.tables()
     // Side by side: either may wait for a shard or a node that does not answer.
-    const asking = this.#with.cluster
-    const [conditions, cluster, lags] = await Promise.all([
-      conditionsOf(tables, clock),
-      asking.summary(),
-      asking.slowest(),
-    ])
-    const seen = { tables, led, conditions, lags, hybridClock, cluster, keys }
-    return runInTurn(clusterStatusOf({ ...seen, version, ready: this.#ready }), { clock })
+    const asked = [conditionsOf(tables, clock), cluster.summary(), cluster.slowest()] as const
+    const [conditions, summary, lags] = await Promise.all(asked)
+    const seen = { ...this.#with, tables, conditions, lags, cluster: summary, ready: this.#ready }
+    return runInTurn(clusterStatusOf(seen), { clock })
   }
 
   indexCounts(): IndexCounts {

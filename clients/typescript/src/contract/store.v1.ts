@@ -3265,6 +3265,12 @@ export interface operations {
                      *         }
                      *       },
                      *       "documents_behind": 0,
+                     *       "model_keys": {
+                     *         "first": 2,
+                     *         "accepted": 0,
+                     *         "none": 0,
+                     *         "plain": 0
+                     *       },
                      *       "cluster": {
                      *         "mode": "cluster",
                      *         "name": "library",
