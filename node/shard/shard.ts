@@ -22,7 +22,7 @@ import type {
   WriteCommand,
   WriteOutcome,
 } from './command/command.ts'
-import type { IndexStatus, IndexStatusOptions } from './following/index-health.ts'
+import type { AnsweringVersion, IndexStatus, IndexStatusOptions } from './following/index-health.ts'
 import type { DocumentRecord } from './format/document-record.ts'
 import type { KeyRange } from './command/key-range.ts'
 import type { ShardId } from './shard-id.ts'
@@ -77,12 +77,6 @@ export interface ShardStats {
   readonly diskBytes: number
   readonly empty: boolean
   readonly indexVersions: readonly AnsweringVersion[]
-}
-
-/** The version of an index that answers searches, as `indexVersionOf` makes it from a schema. */
-export interface AnsweringVersion {
-  readonly index: string
-  readonly version: number
 }
 
 /**

@@ -9,6 +9,12 @@ export interface IndexActivity {
   readonly reason: string | undefined
 }
 
+/** The version of an index that answers searches, as `indexVersionOf` makes it from a schema. */
+export interface AnsweringVersion {
+  readonly index: string
+  readonly version: number
+}
+
 /** The health of an index of a shard, told without asking its worker. */
 export interface IndexHealth {
   readonly name: string

@@ -142,7 +142,7 @@ export class IndexVersions {
     }
   }
 
-  /** Of the schema by which searches are answered. */
+  /** The version of the schema by which searches are answered. */
   get version(): number {
     return this.#current.version
   }

@@ -7,7 +7,6 @@ import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { TableSettings } from '../command/table-settings.ts'
-import type { AnsweringVersion } from '../shard.ts'
 import { INDEX_LAG_BYTES_MAX, IndexLag } from './index-lag.ts'
 import { feedOf } from '../../index/kinds/index-feeds.ts'
 import { indexedRange } from '../format/keyspace.ts'
@@ -15,6 +14,7 @@ import { chunkedIndexesOf, type ChunkedIndex } from './chunked-indexes.ts'
 import type { TableFieldsDirectory } from './table-fields.ts'
 import type { FollowedShard } from './index-follower.ts'
 import type { IndexEvents } from './index-events.ts'
+import type { AnsweringVersion } from './index-health.ts'
 import {
   directoryBaseOf,
   indexVersionOf,

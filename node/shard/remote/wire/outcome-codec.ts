@@ -8,7 +8,8 @@ import type {
   TransactionStatus,
   WriteOutcome,
 } from '../../command/command.ts'
-import type { AnsweringVersion, ShardCondition, ShardStats } from '../../shard.ts'
+import type { AnsweringVersion } from '../../following/index-health.ts'
+import type { ShardCondition, ShardStats } from '../../shard.ts'
 import {
   readAddress,
   readTransactionId,

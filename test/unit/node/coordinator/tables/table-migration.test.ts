@@ -31,7 +31,7 @@ function statsOf(versions: Readonly<Record<string, number>>): ShardStats {
 }
 
 describe('the migration of a table', () => {
-  it('is shown until the last shard answers by the schema, whoever leads it', async () => {
+  it('is shown until the last shard answers by the schema, also where another node leads it', async () => {
     const done = statsOf({ words: NEW, titles: NEW })
     const last = statsOf({ words: NEW, titles: OLD })
     const both = statsOf({ words: OLD, titles: OLD })
