@@ -92,6 +92,25 @@ export function runInTurn<Result>(
   return first.done === true ? first.value : runSliced(work, options)
 }
 
+/**
+ * Begins what continues without its caller, such as a request. Hundreds that are begun at once share the turns, as
+ * computations do. Settles as `begin` does, or with the signal's reason.
+ */
+export async function beginInTurn<Begun>(
+  begin: () => Promise<Begun>,
+  options: SliceOptions,
+): Promise<Begun> {
+  const { begun } = await runSliced(beginning(begin), options)
+  return begun
+}
+
+function* beginning<Begun>(begin: () => Promise<Begun>): Sliced<{ begun: Promise<Begun> }> {
+  const begun = begin()
+  begun.catch(() => undefined) // it may fail before its turn to be awaited
+  yield
+  return { begun }
+}
+
 /** For loops that wait anyway. Reports when their slice is over, and waits for the next turn. */
 export class SliceClock {
   readonly #clock: Clock

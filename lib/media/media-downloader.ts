@@ -19,7 +19,7 @@ import type { LookupFunction } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { ServiceError, isServiceError } from '../errors.ts'
 import { ByteCollector } from '../http/byte-collector.ts'
-import { runSliced, SliceClock } from '../sliced.ts'
+import { beginInTurn, runSliced, SliceClock } from '../sliced.ts'
 import type { DownloadLimits } from './download-limits.ts'
 import { checkHost, hostOf, parseMediaUrl } from './host-policy.ts'
 import type { CheckedHost, NetworkView } from './host-policy.ts'
@@ -129,17 +129,23 @@ export class MediaDownloader {
   async #request(url: URL, options: DownloadOptions): Promise<IncomingMessage> {
     const { signal } = options
     const checked = await checkHost(url, this.#network, this.#limits)
-    signal.throwIfAborted()
-    const request = (url.protocol === 'https:' ? https : http).request({
+    const [response] = await beginInTurn(() => this.#send(checked, options), {
+      clock: this.#clock,
+      signal,
+    })
+    if (response === undefined) throw new PassingFailure('no answer')
+    return response
+  }
+
+  #send(checked: CheckedHost, options: DownloadOptions): Promise<IncomingMessage[]> {
+    const request = (checked.url.protocol === 'https:' ? https : http).request({
       ...requestOptions(checked, options),
       ca: this.#certificateAuthorities,
     })
     // An abort after the response is reported by the response; this keeps it from being unhandled.
     request.on('error', () => {})
     request.end()
-    const [response]: IncomingMessage[] = await once(request, 'response')
-    if (response === undefined) throw new PassingFailure('no answer')
-    return response
+    return once(request, 'response')
   }
 
   #redirectOf({ statusCode, headers }: IncomingMessage, from: URL): URL | undefined {

@@ -14,7 +14,7 @@ import { must } from '../../../lib/assert.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ByteCollector } from '../../../lib/http/byte-collector.ts'
-import { runSliced, SliceClock } from '../../../lib/sliced.ts'
+import { beginInTurn, runSliced, SliceClock } from '../../../lib/sliced.ts'
 import type { Env } from '../../../lib/env.ts'
 import { ADDRESS_REFUSED, checkLiteralAddress, checkedLookup } from '../access/url-rules.ts'
 import type { AddressRule, IsPublic } from '../access/url-rules.ts'
@@ -130,6 +130,21 @@ export class ProviderHttp implements Disposable {
   }
 
   async #askOnce(ask: HttpAsk, agents: Agents): Promise<HttpAnswer> {
+    const { signal } = ask
+    const { clock } = this.#parts
+    const response = await beginInTurn(() => this.#send(ask, agents), { clock, signal })
+    try {
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: await this.#read(response, ask),
+      }
+    } finally {
+      if (!response.complete) response.destroy()
+    }
+  }
+
+  #send(ask: HttpAsk, agents: Agents): Promise<IncomingMessage> {
     const { addresses, signal, body } = ask
     const url = new URL(ask.url)
     const { isPublic } = this.#parts
@@ -143,16 +158,7 @@ export class ProviderHttp implements Disposable {
       signal,
     })
     request.end(body)
-    const response = await answerOf(request)
-    try {
-      return {
-        status: response.statusCode ?? 0,
-        headers: response.headers,
-        body: await this.#read(response, ask),
-      }
-    } finally {
-      if (!response.complete) response.destroy()
-    }
+    return answerOf(request)
   }
 
   async #read(response: IncomingMessage, { answerBytesMax, signal }: HttpAsk): Promise<Buffer> {

@@ -1,16 +1,14 @@
 // Loaded before a program (--import with `?folder=` behind its URL), in its processes and threads: notes
-// how long each turn of the event loop holds its thread, in time of the processor, of which a busy
-// machine takes nothing: all of it, and what was left of it for work beside collections of garbage.
+// how long each turn of the event loop holds its thread (turn-watch.ts).
 // Each thread writes a file of its own, a line for each turn that was long. A process that may write no files
 // prints the name of its file and the line on standard error, behind "slice-watch".
 
 import { appendFileSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { isMainThread, threadId } from 'node:worker_threads'
-import { CollectionWatch } from '../../../lib/collection-watch.ts'
+import { watchTurns } from './turn-watch.ts'
 
 const NOTED_MS = 8
-const PERIOD_MS = 1
 
 const folder = new URL(import.meta.url).searchParams.get('folder') ?? '.'
 const role = process.argv.some((arg) => arg.includes('model-worker-entry'))
@@ -30,20 +28,4 @@ function note(line: string): void {
 
 if (mayWrite) writeFileSync(file, '')
 
-const collections = CollectionWatch.start()
-let beforeMs = performance.now()
-let before = process.threadCpuUsage()
-setInterval(() => {
-  const beganMs = beforeMs
-  const endedMs = performance.now()
-  const { user, system } = process.threadCpuUsage(before)
-  const cpuMs = (user + system) / 1000
-  if (cpuMs >= NOTED_MS) {
-    collections.whenKnown(() => {
-      const workMs = Math.max(0, cpuMs - collections.msWithin(beganMs, endedMs))
-      note(`${cpuMs.toFixed(1)} ${workMs.toFixed(1)}\n`)
-    })
-  }
-  beforeMs = performance.now()
-  before = process.threadCpuUsage()
-}, PERIOD_MS).unref()
+watchTurns(NOTED_MS, ({ cpuMs, workMs }) => note(`${cpuMs.toFixed(1)} ${workMs.toFixed(1)}\n`))
