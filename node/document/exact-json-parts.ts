@@ -13,6 +13,10 @@ const SMALL_BYTES_MAX = 32 * 1024
 const MEMBER_COST_BYTES = 64
 /** The members of one object. V8 makes room for twice as many in one step, which is longer the more there are. */
 const MEMBERS_MAX = 200_000
+/** The elements of one list: V8 copies a list into a larger one in one step, too. A template takes no more steps than that. */
+const ELEMENTS_MAX = 1_000_000
+const TOO_MANY_MEMBERS = `an object that is read whole has more than ${MEMBERS_MAX} members; put them into several objects, or into a list`
+const TOO_MANY_ELEMENTS = `a list that is read whole has more than ${ELEMENTS_MAX} elements; put them into several lists`
 const SPACES: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d])
 
 /**
@@ -30,7 +34,7 @@ export function* parseSentInParts(json: Buffer): Sliced<JsonValue> {
 
 /**
  * Parses as `parseExact` does; `json` is JSON of one value, with nothing around it. INVALID_ARGUMENT for an object of
- * more than 200,000 members.
+ * more than 200,000 members, and for a list of more than 1,000,000 elements.
  */
 export function* parseInParts(json: Buffer): Sliced<JsonValue> {
   if (json.length <= SMALL_BYTES_MAX) return parseExact(json)
@@ -60,15 +64,14 @@ function* parseMembers(json: Buffer, left?: string): Sliced<JsonObject> {
     const value = yield* parseNext(scanner, meter)
     if (name === left) continue
     object.add(name, value)
-    if (object.memberCount > MEMBERS_MAX) throw tooManyMembers()
+    if (object.memberCount > MEMBERS_MAX) throw refused(TOO_MANY_MEMBERS)
   }
   checkEnd(scanner)
   return yield* object.finish()
 }
 
-function tooManyMembers(): ServiceError {
-  const message = `an object that is read whole has more than ${MEMBERS_MAX} members; put them into several objects, or into a list`
-  return new ServiceError('INVALID_ARGUMENT', message)
+function refused(why: string): ServiceError {
+  return new ServiceError('INVALID_ARGUMENT', why)
 }
 
 function* parseElements(json: Buffer): Sliced<JsonValue[]> {
@@ -76,7 +79,10 @@ function* parseElements(json: Buffer): Sliced<JsonValue[]> {
   const meter = new StepMeter(SMALL_BYTES_MAX)
   const elements: JsonValue[] = []
   scanner.enterArray()
-  while (scanner.nextElement()) elements.push(yield* parseNext(scanner, meter))
+  while (scanner.nextElement()) {
+    if (elements.length === ELEMENTS_MAX) throw refused(TOO_MANY_ELEMENTS)
+    elements.push(yield* parseNext(scanner, meter))
+  }
   checkEnd(scanner)
   return elements
 }
