@@ -1,9 +1,12 @@
 // Turns the bytes of an image into a graph's input: three planes, red, green and blue, of rows of
 // pixels (NCHW with N = 1). No other file imports sharp.
 
-import type { Sharp, SharpOptions } from 'sharp'
+import type { Metadata, Sharp, SharpOptions } from 'sharp'
 import { assert, unreachable } from '../../lib/assert.ts'
 import { ServiceError, messageOf } from '../../lib/errors.ts'
+import { imageHeaderOf, whyTooCostly } from '../../lib/media/image-cost.ts'
+import type { ImageMaking } from '../../lib/media/image-cost.ts'
+import { sniffImageType } from '../../lib/media/image-type.ts'
 import type { ImageRecipe, PixelSize, ResizeTarget } from './image-recipe.ts'
 import type { MediaLimits } from './media-limits.ts'
 
@@ -16,6 +19,10 @@ const DECODE_SECONDS_MAX = 20
 /** libvips reports one message for each decoder that it tried, so reasons are cut. */
 const REASON_CHARS_MAX = 200
 const CHANNELS = 3
+/** What a pixel of the graph's input takes: its bytes as decoded, and a number for each channel. */
+const TENSOR_PIXEL_BYTES = CHANNELS + CHANNELS * Float32Array.BYTES_PER_ELEMENT
+/** EXIF: a mirror image, which is turned over row by row. Beyond it all rows must be there. */
+const ORIENTATION_MIRRORED = 2
 
 /** The pixels of one image as a graph takes them. */
 export interface ImageTensor extends PixelSize {
@@ -35,8 +42,8 @@ export class ImagePreprocessor {
   }
 
   /**
-   * Rejects with INVALID_ARGUMENT for an image that cannot be decoded or exceeds the limits, and
-   * with UNAVAILABLE where sharp is not installed. It follows the processors of the Transformers
+   * Rejects with INVALID_ARGUMENT for an image that cannot be decoded, or whose header says that it takes
+   * more time or memory than the limits, before it is unpacked; and with UNAVAILABLE where sharp is not installed. It follows the processors of the Transformers
    * library: it turns an image upright by its EXIF orientation, uses only the first frame of an
    * animation, shows transparent pixels in their stored colour, and ignores colour profiles.
    */
@@ -44,17 +51,18 @@ export class ImagePreprocessor {
     const open = await this.#opener()
     try {
       const options = {
-        limitInputPixels: this.#limits.imagePixelsMax,
+        limitInputPixels: false, // it counts pixels, whatever they cost
         failOn: 'error',
         sequentialRead: true,
         ignoreIcc: true,
       } as const
       const source = open(bytes, options)
-      const { autoOrient, hasAlpha } = await source.metadata()
-      const { width, height } = autoOrient
-      this.#checkSize({ width, height })
+      const metadata = await source.metadata()
+      const { width, height } = metadata.autoOrient
+      checkShape({ width, height })
+      this.#checkCost(bytes, metadata, recipe)
       const upright = source.timeout({ seconds: DECODE_SECONDS_MAX }).autoOrient()
-      const opaque = hasAlpha ? await withoutAlpha(upright, open, options) : upright
+      const opaque = metadata.hasAlpha ? await withoutAlpha(upright, open, options) : upright
       return await toTensor(opaque, { width, height }, recipe)
     } catch (error) {
       if (error instanceof ServiceError) throw error
@@ -72,14 +80,31 @@ export class ImagePreprocessor {
     }
   }
 
-  #checkSize({ width, height }: PixelSize): void {
-    const { imageEdgePixelsMax, imagePixelsMax } = this.#limits
-    const longest = Math.max(width, height)
-    if (longest > imageEdgePixelsMax) throw refuse(`an edge is over ${imageEdgePixelsMax} pixels`)
-    if (width * height > imagePixelsMax) throw refuse(`it has over ${imagePixelsMax} pixels`)
-    if (longest > Math.min(width, height) * ASPECT_RATIO_MAX) {
-      throw refuse(`one edge is over ${ASPECT_RATIO_MAX} times the other`)
-    }
+  #checkCost(bytes: Uint8Array, metadata: Metadata, recipe: ImageRecipe): void {
+    const type = sniffImageType(bytes)
+    if (type === undefined) throw refuse('it is none of PNG, JPEG, WebP and GIF')
+    const making = makingOf(metadata, recipe)
+    const why = whyTooCostly(imageHeaderOf(metadata, type), { bytes, making }, this.#limits)
+    if (why !== undefined) throw refuse(why)
+  }
+}
+
+function checkShape({ width, height }: PixelSize): void {
+  if (Math.max(width, height) <= Math.min(width, height) * ASPECT_RATIO_MAX) return
+  throw refuse(`one edge is over ${ASPECT_RATIO_MAX} times the other`)
+}
+
+/** All rows are kept where transparency is removed, and where the image is turned. */
+function makingOf(metadata: Metadata, recipe: ImageRecipe): ImageMaking {
+  const { autoOrient, hasAlpha, channels, depth, orientation = 1 } = metadata
+  const made = recipe.centreCrop ?? resizedSize(autoOrient, recipe.resize)
+  const turnedBytes =
+    orientation > ORIENTATION_MIRRORED ? channels * (depth === 'uchar' ? 1 : 2) : 0
+  return {
+    madePixels: made.width * made.height,
+    madePixelBytes: TENSOR_PIXEL_BYTES,
+    shrink: 1, // models were trained on full-size decoding
+    keptPixelBytes: turnedBytes + (hasAlpha ? CHANNELS : 0),
   }
 }
 

@@ -1,19 +1,21 @@
 // What the store and its reader of documents say to each other. The bytes of a document follow a job on
 // the reader's standard input.
 
+import type { ImageCostLimits } from '../../lib/media/image-cost.ts'
 import type { ImageType } from '../../lib/media/image-type.ts'
 
 /** One document to read: the job for the bytes that follow it. */
 export type DocumentRequest =
   | { readonly kind: 'pdf'; readonly textLengthMax: number; readonly imageEdgePixelsMax: number }
   | { readonly kind: 'html'; readonly textLengthMax: number; readonly charset: string | undefined }
-  | {
-      readonly kind: 'image'
-      readonly type: ImageType
-      readonly imageEdgePixelsMax: number
-      readonly imageUnpackedBytesMax: number
-      readonly imageMemoryBytesMax: number
-    }
+  | ImageRequest
+
+/** An image that is made smaller if an edge is too long, within the limits of its cost. */
+export interface ImageRequest extends ImageCostLimits {
+  readonly kind: 'image'
+  readonly type: ImageType
+  readonly imageEdgePixelsMax: number
+}
 
 /** A request with the number of bytes. */
 export type DocumentJob = DocumentRequest & { readonly length: number }

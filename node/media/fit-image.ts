@@ -1,12 +1,12 @@
 // Makes an image fit for a model, in the process that reads documents (document-worker.ts): the decoders are native
 // code, and strangers choose their input. No other file of the store imports sharp.
 
-import type { Metadata, Sharp, SharpOptions } from 'sharp'
+import type { Sharp, SharpOptions } from 'sharp'
 import { messageOf } from '../../lib/errors.ts'
+import { imageHeaderOf, whyTooCostly } from '../../lib/media/image-cost.ts'
+import type { ImageHeader, ImageMaking } from '../../lib/media/image-cost.ts'
 import type { ImageType } from '../../lib/media/image-type.ts'
-import type { DocumentReading, DocumentRequest } from './document-protocol.ts'
-import { memoryBytesOf, unpackedBytesOf } from './image-cost.ts'
-import type { ImageHeader } from './image-cost.ts'
+import type { DocumentReading, ImageRequest } from './document-protocol.ts'
 
 type SharpFactory = (input: Uint8Array, options: SharpOptions) => Sharp
 
@@ -14,6 +14,13 @@ const DECODE_SECONDS_MAX = 20
 /** libvips reports one message for each decoder that it tried, so reasons are cut. */
 const REASON_CHARS_MAX = 200
 const JPEG_QUALITY = 88
+/** Encoders of JPEG and WebP hold the image that is made as a whole; that of PNG streams. */
+const ENCODED_PIXEL_BYTES: Readonly<Record<ImageType, number>> = {
+  'image/png': 0,
+  'image/gif': 0,
+  'image/jpeg': 6,
+  'image/webp': 12,
+}
 /** The decoders of the formats that are read; all others of libvips are blocked. */
 const LOADERS = [
   'VipsForeignLoadJpegBuffer',
@@ -21,8 +28,6 @@ const LOADERS = [
   'VipsForeignLoadWebpBuffer',
   'VipsForeignLoadNsgifBuffer',
 ]
-
-type ImageRequest = Extract<DocumentRequest, { kind: 'image' }>
 
 /**
  * `fitting` if no edge is too long; else the image resized, upright, in its own format (a GIF's first
@@ -35,9 +40,9 @@ export async function fitImage(bytes: Buffer, request: ImageRequest): Promise<Do
     const sharp = await loadSharp()
     // Without the limit of sharp, which counts pixels, whatever they cost.
     const source = sharp(bytes, { limitInputPixels: false, sequentialRead: true })
-    const header = headerOf(await source.metadata(), type)
+    const header = imageHeaderOf(await source.metadata(), type)
     if (Math.max(header.width, header.height) <= edge) return { kind: 'fitting' }
-    const tooCostly = whyTooCostly(header, bytes, request)
+    const tooCostly = whyTooCostly(header, { bytes, making: makingOf(header, edge) }, request)
     if (tooCostly !== undefined) return refused(tooCostly)
     const resized = source
       .timeout({ seconds: DECODE_SECONDS_MAX })
@@ -50,36 +55,12 @@ export async function fitImage(bytes: Buffer, request: ImageRequest): Promise<Do
   }
 }
 
-function headerOf(metadata: Metadata, type: ImageType): ImageHeader {
-  const { width, height, channels, hasAlpha, isProgressive, chromaSubsampling } = metadata
-  const bytesPerSample = metadata.depth === 'uchar' ? 1 : 2
-  const samples = { channels, bytesPerSample, chromaSubsampling } as const
-  return { type, width, height, ...samples, hasAlpha, isProgressive }
-}
-
-function whyTooCostly(
-  header: ImageHeader,
-  bytes: Buffer,
-  { imageEdgePixelsMax, imageUnpackedBytesMax, imageMemoryBytesMax }: ImageRequest,
-): string | undefined {
-  const size = `${header.width} × ${header.height} pixels`
-  const unpackedBytes = unpackedBytesOf(header)
-  if (unpackedBytes > imageUnpackedBytesMax) {
-    return `its ${size} unpack to ${unpackedBytes} bytes, and ${imageUnpackedBytesMax} is the most; send it smaller`
-  }
-  const memoryBytes = memoryBytesOf(header, bytes, imageEdgePixelsMax)
-  if (memoryBytes <= imageMemoryBytesMax) return undefined
-  return (
-    `its ${size} take up to ${Math.ceil(memoryBytes)} bytes of memory to resize, and ${imageMemoryBytesMax} is ` +
-    `the most; send it smaller${otherWayOut(header)}`
-  )
-}
-
-/** Whatever is not streamed takes less memory in a form that is. */
-function otherWayOut({ type, isProgressive }: ImageHeader): string {
-  if (type === 'image/png') return isProgressive ? ', or without interlacing' : ''
-  if (type === 'image/jpeg') return isProgressive ? ', or as a baseline JPEG' : ''
-  return ', or as a JPEG or PNG'
+/** The decoder of WebP shrinks by whole numbers while it decodes. */
+function makingOf({ type, width, height }: ImageHeader, edge: number): ImageMaking {
+  const ratio = Math.max(1, Math.max(width, height) / edge)
+  const madePixels = (width * height) / ratio ** 2
+  const madePixelBytes = ENCODED_PIXEL_BYTES[type]
+  return { madePixels, madePixelBytes, shrink: Math.floor(ratio), keptPixelBytes: 0 }
 }
 
 function refused(why: string): DocumentReading {

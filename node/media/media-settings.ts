@@ -1,22 +1,17 @@
 import { DOWNLOAD_LIMITS_DEFAULT } from '../../lib/media/download-limits.ts'
 import type { DownloadLimits } from '../../lib/media/download-limits.ts'
+import { IMAGE_COST_LIMITS_DEFAULT } from '../../lib/media/image-cost.ts'
+import type { ImageCostLimits } from '../../lib/media/image-cost.ts'
 import type { S3Settings } from './s3-source.ts'
 
 /** What a node may read for documents and queries that name media, and how much of it. */
-export interface MediaSettings extends DownloadLimits {
+export interface MediaSettings extends DownloadLimits, ImageCostLimits {
   /** Absolute paths of the directories that `file:` may read. Empty: none. */
   readonly allowedDirectories: readonly string[]
   /** How `s3:` is read. Absent: only from hosts that a URL names, without credentials. */
   readonly s3?: S3Settings
   /** The longest edge of an image that is handed on. Larger images are resized. */
   readonly imageEdgePixelsMax: number
-  /**
-   * The most bytes of an image's samples: what resizing it costs in time. A small file can unpack to a
-   * huge image.
-   */
-  readonly imageUnpackedBytesMax: number
-  /** The most memory for resizing an image (image-cost.ts), within that of the process that does it. */
-  readonly imageMemoryBytesMax: number
   /** The most bytes of an image, a sound or a film that is handed on. */
   readonly mediumBytesMax: number
   /** The most bytes of an HTML page. */
@@ -32,14 +27,12 @@ export interface MediaSettings extends DownloadLimits {
 }
 
 const MEGABYTE = 1000 * 1000
-const MEBIBYTE = 1024 * 1024
 
 export const MEDIA_SETTINGS_DEFAULT: MediaSettings = {
   ...DOWNLOAD_LIMITS_DEFAULT,
+  ...IMAGE_COST_LIMITS_DEFAULT,
   allowedDirectories: [],
   imageEdgePixelsMax: 2048,
-  imageUnpackedBytesMax: 2048 * MEBIBYTE,
-  imageMemoryBytesMax: 704 * MEBIBYTE,
   mediumBytesMax: 20 * MEGABYTE,
   htmlBytesMax: 10 * MEGABYTE,
   textLengthMax: 2 * MEGABYTE,

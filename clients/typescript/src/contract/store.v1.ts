@@ -795,7 +795,8 @@ export interface components {
              * @description A template that makes the text to embed of the document, such as `{{title}}: {{scrubHtml body}}`. It
              *     excludes `field`. The default, `{{texts this}}`, writes a line for each text that is made of words, names and
              *     titles first, without HTML; numbers, dates, keys, addresses and code are left out, unless a document has
-             *     nothing else. `{{encodeToon this}}` writes all of it.
+             *     nothing else. `{{encodeToon this}}` writes all of it. A template reads no document with a list of more than 1,000,000
+             *     elements or an object of more than 200,000 members.
              */
             readonly template?: string;
             /**
@@ -1705,7 +1706,7 @@ export interface components {
                 readonly url?: string;
                 /** @description The field whose text is read. */
                 readonly field?: string;
-                /** @description Makes the text that is read of the document, instead of `field`. */
+                /** @description Makes the text that is read of the document, instead of `field`, as `document_renderer` does. */
                 readonly template?: string;
                 /** @description So many hits are left, the best by the new scores. */
                 readonly top_n?: number;
@@ -1714,7 +1715,7 @@ export interface components {
             };
             /**
              * @description A template for the text of a document that the reranker reads; the default is the compact
-             *     notation of `encodeToon`.
+             *     notation of `encodeToon`. It reads documents as the `template` of an index does, within the same limits.
              */
             readonly document_renderer?: string;
             /**

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { platform } from 'node:process'
 import { crc32, deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import sharp from 'sharp'
@@ -10,6 +12,8 @@ import { outputSize, parseImageRecipe } from '../../../../inference/media/image-
 import type { ImageRecipe } from '../../../../inference/media/image-recipe.ts'
 import { MEDIA_LIMITS_DEFAULT } from '../../../../inference/media/media-limits.ts'
 import type { MediaLimits } from '../../../../inference/media/media-limits.ts'
+
+const MIB = 1024 * 1024
 
 type Pixel = readonly [red: number, green: number, blue: number]
 const RED: Pixel = [255, 0, 0]
@@ -239,7 +243,7 @@ describe('image preprocessing', () => {
     })
   }
 
-  it('refuses an image of more pixels than allowed, by its header alone', async () => {
+  it('refuses an image that costs more than the limits, by its header alone', async () => {
     const bytes = await sharp({
       create: { width: 3000, height: 3000, channels: 3, background: { r: 0, g: 0, b: 0 } },
     })
@@ -247,24 +251,63 @@ describe('image preprocessing', () => {
       .toBuffer()
 
     expect(bytes.length).to.be.lessThan(100_000)
-    const error = await refusal(run(bytes, plain, { imagePixelsMax: 8_999_999 }))
-    expect(error).to.match(/^INVALID_ARGUMENT image: it cannot be decoded: .*pixel limit/)
+    expect(await refusal(run(bytes, plain, { imageUnpackedBytesMax: 26_999_999 }))).to.equal(
+      'INVALID_ARGUMENT image: its 3000 × 3000 pixels unpack to 27000000 bytes, and 26999999 is the most; send it smaller',
+    )
+    expect(await refusal(run(bytes, plain, { imageMemoryBytesMax: 60 * MIB }))).to.match(
+      /^INVALID_ARGUMENT image: its 3000 × 3000 pixels take up to \d+ bytes of memory to resize, and 62914560 is the most; send it smaller$/,
+    )
+  })
+
+  it('takes an image of 81 million pixels, as the store does', async () => {
+    const bytes = await flat(9000, 9000).png({ compressionLevel: 1 }).toBuffer()
+
+    expect((await run(bytes, parseImageRecipe(CLIP_CONFIG))).data).to.have.length(3 * 224 * 224)
   })
 
   it('refuses a bomb that unpacks to far more than the limit', async () => {
     const error = await refusal(run(pngHeader(60_000, 60_000), plain))
 
-    expect(error).to.match(/pixel limit/)
+    expect(error).to.include('its 60000 × 60000 pixels unpack to 10800000000 bytes')
   })
 
-  it('refuses an edge that is too long, and a strip', async () => {
+  it('refuses a strip', async () => {
     const strip = await png(filled(402, 2, () => RED))
 
     expect(await refusal(run(strip, plain))).to.include('one edge is over 200 times the other')
-    expect(await refusal(run(strip, plain, { imageEdgePixelsMax: 400 }))).to.include(
-      'an edge is over 400 pixels',
-    )
   })
+
+  // Only Linux tells the peak of a process.
+  if (platform === 'linux') {
+    const forms: Readonly<Record<string, (image: Sharp) => Sharp>> = {
+      'a PNG': (image) => image.png({ compressionLevel: 1 }),
+      'an interlaced PNG': (image) => image.png({ compressionLevel: 1, progressive: true }),
+      'a PNG with transparency': (image) => image.ensureAlpha(0.5).png({ compressionLevel: 1 }),
+      'a PNG of two bytes a sample': (image) =>
+        image.ensureAlpha(0.5).toColourspace('rgb16').png({ compressionLevel: 1 }),
+      'a JPEG': (image) => image.jpeg(),
+      'a JPEG to be turned': (image) => image.withMetadata({ orientation: 6 }).jpeg(),
+      'a progressive JPEG': (image) => image.jpeg({ progressive: true }),
+      'a WebP': (image) => image.webp({ effort: 0 }),
+      'a WebP with transparency': (image) => image.ensureAlpha(0.5).webp({ effort: 0 }),
+      'a lossless WebP': (image) => image.webp({ effort: 0, lossless: true }),
+      'a GIF': (image) => image.gif({ effort: 1 }),
+    }
+    const whole = parseImageRecipe({ do_resize: false, do_center_crop: false })
+    for (const [what, save] of Object.entries(forms)) {
+      it(`takes no more memory than the header makes known: ${what}`, async () => {
+        const bytes = await save(flat(4500, 4500)).toBuffer()
+
+        for (const recipe of [parseImageRecipe(CLIP_CONFIG), whole]) {
+          const refused = await refusal(run(bytes, recipe, { imageMemoryBytesMax: 1 }))
+          const told = Number(/up to (\d+) bytes/.exec(refused)?.[1])
+          const before = restartPeak()
+          await run(bytes, recipe)
+          expect(statusOf('VmHWM') - before).to.be.below(told)
+        }
+      })
+    }
+  }
 
   const broken: Readonly<Record<string, () => Promise<Uint8Array>>> = {
     'an image that is cut off': async () => {
@@ -301,6 +344,23 @@ function run(
   limits: Partial<MediaLimits> = {},
 ): Promise<ImageTensor> {
   return new ImagePreprocessor({ ...MEDIA_LIMITS_DEFAULT, ...limits }).preprocess(bytes, recipe)
+}
+
+function flat(width: number, height: number): Sharp {
+  const create = { width, height, channels: 3, background: 'teal' } as const
+  return sharp({ create, limitInputPixels: false })
+}
+
+/** The bytes of one line of what the kernel says about this process. */
+function statusOf(line: 'VmHWM' | 'VmRSS'): number {
+  const status = readFileSync('/proc/self/status', 'utf8')
+  return Number(new RegExp(`^${line}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+}
+
+/** Forgets the peak; answers what the process has now. */
+function restartPeak(): number {
+  writeFileSync('/proc/self/clear_refs', '5')
+  return statusOf('VmRSS')
 }
 
 function filled(
