@@ -1,15 +1,8 @@
 // Queries by meaning that name no index, over tables of which some index has nothing: over a field that no document
 // has, without documents, or with vectors that clients send.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { expect } from 'chai'
-import { parseNodeConfig } from '../../node/config.ts'
-import { startNode, type RunningNode } from '../../node/main.ts'
-import { send } from '../contract/api-harness.ts'
-import { ProviderServer } from '../support/servers/providers/provider-server.ts'
-import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
+import { NodeWithModel } from '../support/servers/node-with-model.ts'
 
 const BOOKS = {
   a: { title: 'sea charts', text: 'low water' },
@@ -17,35 +10,21 @@ const BOOKS = {
 }
 
 describe('a query by meaning that names no index', () => {
-  let dataDir: string
-  let node: RunningNode
-  let model: ProviderServer
+  let node: NodeWithModel
   let tables = 0
 
   before(async () => {
-    dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-chosen-'))
-    model = await ProviderServer.start(openaiDouble)
-    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
-    const hosts = { providerHosts: new URL(model.url).host }
-    node = await startNode(parseNodeConfig({}, { ...flags, ...hosts }))
+    node = await NodeWithModel.start()
   })
 
-  after(async () => {
-    await node.close()
-    await model[Symbol.asyncDispose]()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  after(() => node[Symbol.asyncDispose]())
 
-  async function call(method: string, at: string, body?: unknown) {
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) }
-    const answer = await send(node.apiUrl, { method, path: `/api/v1${at}`, ...sent })
-    return { status: answer.status, body: answer.body === '' ? undefined : JSON.parse(answer.body) }
-  }
+  const call: NodeWithModel['call'] = (method, at, body) => node.call(method, at, body)
 
   const over = (field: string): object => ({
     type: 'embeddings',
     field,
-    embedder: { provider: 'openai', model: 'm', url: model.url },
+    embedder: { provider: 'openai', model: 'm', url: node.model.url },
   })
   const OWN = { type: 'embeddings', external: true, dimension: 4 }
 

@@ -1,54 +1,26 @@
 // Vectors that the store makes in the background, over HTTP: of what was there, of what is written, around failures.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { expect } from 'chai'
-import { parseNodeConfig } from '../../node/config.ts'
-import { startNode, type RunningNode } from '../../node/main.ts'
-import { send } from '../contract/api-harness.ts'
 import { countTo } from '../support/loads/load.ts'
-import { ProviderServer } from '../support/servers/providers/provider-server.ts'
-import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
+import { NodeWithModel } from '../support/servers/node-with-model.ts'
 import { until } from '../support/until.ts'
 
 const COUNT = 300
 
 describe('vectors that the store makes', () => {
-  let dataDir: string
-  let node: RunningNode
-  let model: ProviderServer
+  let node: NodeWithModel
 
   beforeEach(async () => {
-    dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-enrichment-'))
-    model = await ProviderServer.start(openaiDouble)
-    node = await start()
+    node = await NodeWithModel.start()
     await call('POST', '/tables/notes', {})
   })
 
-  afterEach(async () => {
-    await node.close()
-    await model[Symbol.asyncDispose]()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  afterEach(() => node[Symbol.asyncDispose]())
 
-  function start(): Promise<RunningNode> {
-    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
-    const hosts = { providerHosts: new URL(model.url).host }
-    return startNode(parseNodeConfig({}, { ...flags, ...hosts }))
-  }
-
-  async function call(method: string, at: string, body?: unknown) {
-    const answer = await send(node.apiUrl, {
-      method,
-      path: `/api/v1${at}`,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    return { status: answer.status, body: answer.body === '' ? undefined : JSON.parse(answer.body) }
-  }
+  const call: NodeWithModel['call'] = (method, at, body) => node.call(method, at, body)
 
   async function createIndex(): Promise<void> {
-    const embedder = { provider: 'openai', model: 'm', url: model.url, api_key: 'sk-plain' }
+    const embedder = { provider: 'openai', model: 'm', url: node.model.url, api_key: 'sk-plain' }
     const config = { type: 'embeddings', field: 'text', dimension: 4, embedder }
     expect(await call('POST', '/tables/notes/indexes/meaning', config)).to.include({ status: 201 })
   }
@@ -100,8 +72,7 @@ describe('vectors that the store makes', () => {
     await until(async () => (await index()).status.enrichment.parked === 1)
     await until(async () => (await index()).status.total_indexed === 1)
 
-    await node.close()
-    node = await start()
+    await node.restartAfter(async () => undefined)
     await insert({ next: 'one more' })
 
     await until(async () => (await index()).status.total_indexed === 2)
@@ -113,7 +84,7 @@ describe('vectors that the store makes', () => {
 
   it('are waited for while the model is away, which the status tells', async () => {
     await createIndex()
-    model.failNext(...countTo(6).map(() => ({ kind: 'status', status: 500 }) as const))
+    node.model.failNext(...countTo(6).map(() => ({ kind: 'status', status: 500 }) as const))
     await insert({ a: 'first' })
 
     await until(async () => (await index()).status.error !== '')

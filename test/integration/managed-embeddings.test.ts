@@ -1,59 +1,33 @@
 // Indexes whose vectors the store makes, over HTTP: their creation, writes that wait for vectors, queries by meaning.
 
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
-import { parseNodeConfig } from '../../node/config.ts'
 import { EmbeddedCoordination } from '../../node/coordination/embedded-coordination.ts'
 import { tableKey } from '../../node/coordinator/tables/table-record.ts'
-import { startNode, type RunningNode } from '../../node/main.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
-import { send } from '../contract/api-harness.ts'
-import { ProviderServer } from '../support/servers/providers/provider-server.ts'
-import { openaiDouble } from '../support/servers/providers/wire-doubles.ts'
+import { NodeWithModel } from '../support/servers/node-with-model.ts'
 
 const KEY = 'sk-written-plainly'
 const NOWHERE = 'http://127.0.0.1:1'
 
 describe('a managed embeddings index', () => {
-  let dataDir: string
-  let node: RunningNode
-  let model: ProviderServer
+  let node: NodeWithModel
 
   before(async () => {
-    dataDir = await mkdtemp(path.join(tmpdir(), 'quarry-managed-'))
-    model = await ProviderServer.start(openaiDouble)
-    await start()
+    node = await NodeWithModel.start(new URL(NOWHERE).host)
     expect(await call('POST', '/tables/notes', {})).to.include({ status: 201 })
   })
 
-  async function start(): Promise<void> {
-    const flags = { dataDir, apiPort: '0', healthPort: '0', logLevel: 'error' }
-    const hosts = { providerHosts: `${new URL(model.url).host},127.0.0.1:1` }
-    node = await startNode(parseNodeConfig({}, { ...flags, ...hosts }))
-  }
+  after(() => node[Symbol.asyncDispose]())
 
-  after(async () => {
-    await node.close()
-    await model[Symbol.asyncDispose]()
-    await rm(dataDir, { recursive: true, force: true })
-  })
-
-  async function call(method: string, at: string, body?: unknown) {
-    const answer = await send(node.apiUrl, {
-      method,
-      path: `/api/v1${at}`,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    return { status: answer.status, body: answer.body === '' ? undefined : JSON.parse(answer.body) }
-  }
+  const call: NodeWithModel['call'] = (method, at, body) => node.call(method, at, body)
 
   /** Changes the record of the table on disk while no node runs. Answers what was there. */
   async function editRecord(edit: (text: string) => string): Promise<string> {
     const clock = new ManualClock()
-    await using store = await LevelKvStore.open(path.join(dataDir, 'catalog'), { clock })
+    await using store = await LevelKvStore.open(path.join(node.dataDir, 'catalog'), { clock })
     await using coordination = new EmbeddedCoordination(store, clock)
     const { entries } = await coordination.list(tableKey('notes'))
     for (const { key, value } of entries) {
@@ -66,7 +40,7 @@ describe('a managed embeddings index', () => {
   const embedder = (changes: object = {}): object => ({
     provider: 'openai',
     model: 'm',
-    url: model.url,
+    url: node.model.url,
     api_key: KEY,
     ...changes,
   })
@@ -157,7 +131,7 @@ describe('a managed embeddings index', () => {
   }
 
   it('is refused when the embedder refuses its key, which nobody is told', async () => {
-    model.failNext({ kind: 'echo' })
+    node.model.failNext({ kind: 'echo' })
 
     const refused = await create('bad', { embedder: embedder() })
 
@@ -183,14 +157,14 @@ describe('a managed embeddings index', () => {
   })
 
   it('keeps a key sealed, and opens it after a restart', async () => {
-    await node.close()
     const kept: string[] = []
-    for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
-      const file = path.join(entry.parentPath, entry.name)
-      if (entry.isFile() && (await readFile(file)).includes(KEY)) kept.push(file)
-    }
-    await start()
-    model.received.length = 0
+    await node.restartAfter(async () => {
+      for (const entry of await readdir(node.dataDir, { recursive: true, withFileTypes: true })) {
+        const file = path.join(entry.parentPath, entry.name)
+        if (entry.isFile() && (await readFile(file)).includes(KEY)) kept.push(file)
+      }
+    })
+    node.model.received.length = 0
     const inserts = { sealed: { text: 'ebb' } }
 
     const { status } = await call('POST', '/tables/notes/batch', {
@@ -200,37 +174,35 @@ describe('a managed embeddings index', () => {
 
     expect(kept).to.deep.equal([])
     expect(status).to.equal(201)
-    expect(model.received.map(({ headers }) => headers.authorization)).to.include(`Bearer ${KEY}`)
+    expect(node.model.received.map(({ headers }) => headers.authorization)).to.include(
+      `Bearer ${KEY}`,
+    )
   })
 
   it('names a key that an earlier version kept in plain, and seals it with the next change', async () => {
-    await node.close()
-    await editRecord((text) => text.replaceAll(/\$\{sealed:[^}]*\}/g, KEY))
-    await start()
+    await node.restartAfter(() => editRecord((text) => text.replaceAll(/\$\{sealed:[^}]*\}/g, KEY)))
     const before = await call('GET', '/status')
     const index = { type: 'embeddings', external: true, dimension: 2 }
     expect(await call('POST', '/tables/notes/indexes/other', index)).to.include({ status: 201 })
     const after = await call('GET', '/status')
-    model.received.length = 0
+    node.model.received.length = 0
     const body = { inserts: { moved: { text: 'flow' } }, sync_level: 'enrichments' }
     expect(await call('POST', '/tables/notes/batch', body)).to.include({ status: 201 })
-    await node.close()
-    const record = await editRecord((text) => text)
-    await start()
+    const record = await node.restartAfter(() => editRecord((text) => text))
 
     expect(before.body.message).to.include('"probed" of table "notes" keeps the key of a model')
     expect(before.body.health).to.equal('healthy')
     expect(after.body.message).to.not.include('keeps the key')
     expect(record).to.include('${sealed:').and.not.include(KEY)
-    expect(model.received.map(({ headers }) => headers.authorization)).to.include(`Bearer ${KEY}`)
+    expect(node.model.received.map(({ headers }) => headers.authorization)).to.include(
+      `Bearer ${KEY}`,
+    )
   })
 
   it('says which key no secret opens, and does everything else', async () => {
-    await node.close()
-    const file = path.join(dataDir, 'provider-keys.secret')
+    const file = path.join(node.dataDir, 'provider-keys.secret')
     const secret = await readFile(file)
-    await rm(file)
-    await start()
+    await node.restartAfter(() => rm(file))
     const inserts = { unopened: { text: 'neap' } }
 
     const status = await call('GET', '/status')
@@ -241,9 +213,7 @@ describe('a managed embeddings index', () => {
     })
     const created = await create('fresh', { field: 'b', embedder: embedder() })
     const later = await call('GET', '/status')
-    await node.close()
-    await writeFile(file, secret)
-    await start()
+    await node.restartAfter(() => writeFile(file, secret))
     const again = await call('GET', '/status')
     expect(await call('DELETE', '/tables/notes/indexes/fresh')).to.include({ status: 204 })
 
