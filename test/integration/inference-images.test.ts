@@ -19,6 +19,7 @@ import {
 } from '../support/inference/model-directories.ts'
 import { embedderGraph } from '../support/inference/model-graphs.ts'
 import { combinedTowersGraph } from '../support/inference/tower-graphs.ts'
+import { pngBomb } from '../support/worlds/media-files.ts'
 
 type Colour = readonly [red: number, green: number, blue: number]
 
@@ -184,9 +185,13 @@ describe('POST /api/embed with images', () => {
       async () => dataUri((await noise()).subarray(0, 5000)),
       'image: it cannot be decoded',
     ],
-    'an image with too long an edge': [
-      async () => dataUri(await plain(TEAL, 16_385, 100)),
-      'an edge is over 16384 pixels',
+    'an image that unpacks to too many bytes': [
+      () => dataUri(pngBomb(60_000, 60_000)),
+      'its 60000 × 60000 pixels unpack to 10800000000 bytes',
+    ],
+    'a strip': [
+      async () => dataUri(await plain(TEAL, 402, 2)),
+      'one edge is over 200 times the other',
     ],
     'an address that is no URL': [() => 'a.png', 'neither a data URI nor a URL'],
     'a file of the server': [() => 'file:///etc/passwd', 'file: is not read'],
