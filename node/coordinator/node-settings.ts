@@ -30,7 +30,8 @@ export interface LoadedSettings {
  * Contract:
  * - `reload` reads the files that the node was started with again, uses them for whatever begins from then on, and
  *   resolves with what it has loaded. Running requests and open connections continue.
- * - It rejects with CONFLICT, and nothing is replaced, if some file is missing or of no use.
+ * - It rejects with CONFLICT, and nothing is replaced, if some file is missing or of no use, or if a key of a model would
+ *   be left that no secret opens.
  * - Without a level, that of the configuration is used. The level that is given holds until the next reload.
  * - Calls at the same time come one after the other.
  */

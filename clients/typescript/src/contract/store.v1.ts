@@ -699,8 +699,8 @@ export interface paths {
          *     accepted takes no more calls, and ends. The answer says what is loaded, so that a deployment can
          *     wait for it: a Secret of Kubernetes reaches the files of a pod within about a minute.
          *
-         *     If a file is missing or of no use, such as a certificate beside the key of another one, nothing is
-         *     replaced, and the answer is 409. Loading again what is loaded already changes nothing. `log_level`
+         *     If a file is missing or of no use, such as a certificate beside the key of another one, or if a key of a model
+         *     would be left that no secret opens (`model_keys` of the status), nothing is replaced, and the answer is 409. Loading again what is loaded already changes nothing. `log_level`
          *     holds until the next reload; without it the level of the configuration file, if the node was started
          *     with one, is read again. In swarm mode there are no files, and the level is what is loaded.
          */
