@@ -12,6 +12,9 @@ import { BrokenInvariant } from '../replication-checker.ts'
 import type { SimulatedShard } from './simulated-shard.ts'
 
 const KEYS = 60
+/** Documents that are seldom written: what an index lost of the others comes back with the next write. */
+const COLD_KEYS = 20
+const COLD_CHANCE = 0.02
 const VOCABULARY = ['tide', 'ebb', 'flood', 'wave', 'storm', 'calm', 'reef', 'foam'] as const
 /** Words that fill an index, and that nobody asks for. */
 const FILLING = 100
@@ -47,7 +50,9 @@ export class DocumentClient {
     const written = new Map<string, Words>()
     const count = 1 + Math.floor(dice.between(0, opsMax))
     for (let i = 0; i < count; i++) {
-      const key = `k${Math.floor(dice.between(0, KEYS))}`
+      const key = dice.chance(COLD_CHANCE)
+        ? `cold${Math.floor(dice.between(0, COLD_KEYS))}`
+        : `k${Math.floor(dice.between(0, KEYS))}`
       written.set(key, dice.chance(0.25) ? undefined : this.#words(dice))
     }
     for (const [key, words] of written) this.#open.set(key, words)

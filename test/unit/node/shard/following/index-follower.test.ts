@@ -6,6 +6,7 @@ import { must } from '../../../../../lib/assert.ts'
 import { systemClock } from '../../../../../lib/clock.ts'
 import { silentLog, type Log } from '../../../../../lib/log.ts'
 import { timestampAtMs } from '../../../../../node/clock/hybrid-clock.ts'
+import { unpackBatch } from '../../../../../node/index/host/document-batch.ts'
 import { nameOf } from '../../../../../node/schema/table-field.ts'
 import { parseTableSchema } from '../../../../../node/schema/table-schema.ts'
 import { collectHistory } from '../../../../../node/shard/housekeeping/history-collection.ts'
@@ -19,6 +20,7 @@ import { endOfLog } from '../../../../../node/shard/format/log-reader.ts'
 import { until } from '../../../../support/until.ts'
 import { deleteOp } from '../../../../support/worlds/shard-world.ts'
 import {
+  openTestPool,
   textSearch,
   settingsOf,
   textOp,
@@ -47,6 +49,41 @@ class BuildLog {
   documentsOf(wanted: string): readonly number[] {
     const lines = this.#lines.filter(({ message }) => message === wanted)
     return lines.map(({ fields }) => Number(fields?.['documents']))
+  }
+}
+
+/** What the indexes of a pool are given. */
+class GivenBatches {
+  readonly pool = openTestPool()
+  readonly #batches: { readonly sequence: number; readonly keys: readonly string[] }[] = []
+  #beforeFlush: number | undefined
+
+  constructor() {
+    const { pool } = this
+    const newIndex = pool.newIndex.bind(pool)
+    pool.newIndex = (place) => {
+      const index = newIndex(place)
+      const [apply, flush] = [index.apply.bind(index), index.flush.bind(index)]
+      index.apply = (batch) => {
+        const keys = Array.from(unpackBatch(batch), ({ key }) => Buffer.from(key).toString())
+        this.#batches.push({ sequence: batch.sequence, keys })
+        return apply(batch)
+      }
+      index.flush = (sequence) => {
+        this.#beforeFlush ??= this.#batches.length
+        return flush(sequence)
+      }
+      return index
+    }
+  }
+
+  sequencesWith(wanted: string): readonly number[] {
+    return this.#batches.filter(({ keys }) => keys.includes(wanted)).map(({ sequence }) => sequence)
+  }
+
+  /** A flush of the whole index ends a build. */
+  get beforeFirstFlush(): readonly number[] {
+    return this.#batches.slice(0, this.#beforeFlush).map(({ sequence }) => sequence)
   }
 }
 
@@ -143,6 +180,25 @@ describe('a text index of a shard', () => {
     expect((await text.status()).totalIndexed).to.equal(keys.length - 2 + 1)
     expect(await readdir(path.join(text.indexRoot, 'words-v0'))).to.not.include('backfill')
     expect(text.events.firstBuilds).to.equal(1)
+  }).timeout(240_000)
+
+  it('has no checkpoint until the whole table was walked, whatever the log brings meanwhile', async () => {
+    const given = new GivenBatches()
+    await using text = await TextShard.open({ hasIndexes: false, pool: given.pool })
+    const keys = Array.from({ length: 6000 }, (_, i) => `k${String(i).padStart(4, '0')}`)
+    await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
+    await text.close()
+
+    await text.open()
+    await until(async () => (await text.status()).backfillItemsProcessed > 0)
+    while ((await text.status()).rebuilding) await text.write(textOp('meanwhile', 'ebb'))
+    await text.caughtUp()
+
+    const whole = given.sequencesWith('k5999')
+    const fromLog = given.sequencesWith('meanwhile')
+    expect(whole).to.deep.equal([0])
+    expect(fromLog).to.include(0)
+    expect(given.beforeFirstFlush.filter((sequence) => sequence > 0)).to.deep.equal([])
   }).timeout(240_000)
 
   const spoilt: Readonly<Record<string, (directory: string) => Promise<void>>> = {
