@@ -96,6 +96,8 @@ describe('the metrics of the store', () => {
       'quarry_shards{state="serving"} 2',
       'quarry_shards{state="failed"} 0',
       'quarry_clock_leapt 0',
+      'quarry_model_keys{secret="accepted"} 0',
+      'quarry_model_keys{secret="none"} 0',
     ])
   })
 
