@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { divideTests, filesInScope, longFilesMissingFrom } from '../../ci/shares.ts'
 
-const CRASH = 'test/integration/crash.test.ts'
+const LONG = 'test/integration/cluster-text-suites.test.ts'
 const DEMOS = ['test/integration/cli-swarm.test.ts', 'test/integration/docs-browser.test.ts']
 const MEASURING = 'test/unit/sliced.test.ts'
 
 /** Forty ordinary files, a long one, two that must not run at once, and one that measures. */
 const FILES = [
   ...Array.from({ length: 40 }, (_, i) => `test/unit/some-${i}.test.ts`),
-  CRASH,
+  LONG,
   ...DEMOS,
   MEASURING,
 ]
@@ -34,7 +34,7 @@ describe('divideTests', () => {
     const seconds = sideBySide.map((share) => share.seconds)
     const short = sideBySide.filter(({ files }) => files[0]?.startsWith('test/unit/') === true)
 
-    expect(sideBySide[0]?.files).to.deep.equal([CRASH])
+    expect(sideBySide[0]?.files).to.deep.equal([LONG])
     expect(seconds).to.deep.equal(seconds.toSorted((a, b) => b - a))
     expect(short).to.have.length(2)
   })
@@ -46,7 +46,7 @@ describe('divideTests', () => {
   })
 
   it('has an empty share of what measures when nothing does', () => {
-    expect(divideTests([CRASH], () => '').alone.files).to.deep.equal([])
+    expect(divideTests([LONG], () => '').alone.files).to.deep.equal([])
   })
 })
 
@@ -56,13 +56,13 @@ describe('filesInScope', () => {
     const rest = filesInScope(FILES, 'rest')
 
     expect([...quick, ...rest].toSorted()).to.deep.equal(FILES.toSorted())
-    expect(rest).to.include(CRASH)
+    expect(rest).to.include(LONG)
     expect(quick).to.include(MEASURING)
     expect(filesInScope(FILES, 'all')).to.deep.equal(FILES)
   })
 
   it('tells which long files are gone', () => {
     expect(longFilesMissingFrom(FILES)).to.include('test/integration/model.test.ts')
-    expect(longFilesMissingFrom(FILES)).not.to.include(CRASH)
+    expect(longFilesMissingFrom(FILES)).not.to.include(LONG)
   })
 })
