@@ -212,7 +212,9 @@ type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 /** A node that has to wait answers the operation that ends the wait. */
 async function believeControlPlane({ config, ...base }: Base, known: KnownHere): Promise<void> {
   await using waiting = new AsyncDisposableStack()
-  const recover = (without: readonly string[]) => recoverForOperators(known.coordination, without)
+  const { clock } = base
+  const recover = (without: readonly string[]) =>
+    recoverForOperators(known.coordination, { without, clock })
   const onRefused = async (): Promise<void> => {
     const server = await startWaitingServer(apiOptionsOf(config, base.log), recover)
     waiting.defer(() => server.close())

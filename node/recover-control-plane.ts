@@ -1,30 +1,31 @@
 // `quarry cluster recover`: the control plane was restored from a backup, and the nodes wait.
 
+import { randomUUID } from 'node:crypto'
 import { systemClock } from '../lib/clock.ts'
 import { Replaceable } from '../lib/replaceable.ts'
-import { recoverCluster, type Recovery } from './cluster/recovery/recover-cluster.ts'
 import type { ClusterNodeConfig } from './cluster-config.ts'
 import { readEtcdFiles } from './cluster-files.ts'
 import {
   openEtcdCoordination,
   type EtcdCredentials,
 } from './coordination/etcd/open-etcd-coordination.ts'
-import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
+import type { RecoveryAnswer } from './coordinator/cluster/cluster-answers.ts'
+import { recoverForOperators } from './coordinator/cluster/recover-for-operators.ts'
 
-/** Recovers the cluster of this configuration; see `recoverCluster`. */
+/** Recovers the cluster of this configuration; see `recoverForOperators`. */
 export async function recoverControlPlane(
   config: ClusterNodeConfig,
   without: readonly string[],
-): Promise<Recovery> {
+): Promise<RecoveryAnswer> {
   const { etcdTls, etcdUser } = await readEtcdFiles(config)
   await using coordination = await openEtcdCoordination({
     endpoints: config.etcd,
     cluster: config.cluster,
-    owner: 'recovery',
+    // Of two stores of one owner the second ends the commits of the first, and two may be recovering at once.
+    owner: `recovery-${randomUUID()}`,
     clock: systemClock,
     random: Math.random,
     credentials: new Replaceable<EtcdCredentials>({ tls: etcdTls, user: etcdUser }),
   })
-  const { shardPrefix } = CONTROLLER_CATALOG
-  return await recoverCluster({ coordination, shardPrefix, without })
+  return await recoverForOperators(coordination, { without, clock: systemClock })
 }

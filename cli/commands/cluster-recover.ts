@@ -6,7 +6,7 @@ import { ownCommand } from '../../lib/own-command.ts'
 import type { CliContext } from '../process/context.ts'
 import { CliError, usageError } from '../process/exit.ts'
 import { writeLine } from '../process/terminal.ts'
-import { parseRecovery, type RecoveryShown } from '../service/recovery-answer.ts'
+import { parseRecovery, recoveryShown, type RecoveryShown } from '../service/recovery-answer.ts'
 import { clientCommand, examples, openClient } from './client-command.ts'
 
 /** Those of a node that say where etcd is, with the same names. */
@@ -83,12 +83,8 @@ async function recoverInEtcd(
   const { parseEtcdConfig } = await import('../../node/cluster-config.ts')
   const { recoverControlPlane } = await import('../../node/recover-control-plane.ts')
   try {
-    const { number, reported, shards, unknown } = await recoverControlPlane(
-      parseEtcdConfig(env, flags),
-      without,
-    )
-    const total = shards.length
-    return { isPerformed: true, number, reported: reported.length, total, shards, unknown }
+    const config = parseEtcdConfig(env, flags)
+    return recoveryShown(await recoverControlPlane(config, without))
   } catch (error) {
     if (!isServiceError(error)) throw error
     const isAway = error.code === 'UNAVAILABLE'
@@ -120,6 +116,11 @@ async function print(
     out,
     isPerformed
       ? `Recovery ${number}: ${counts}. The nodes continue.`
-      : 'No node waits before an older etcd: nothing was changed.',
+      : `No node waits before an older etcd: nothing was changed.${describeLast(number)}`,
   )
+}
+
+/** Who asked at the same time as somebody else hears that it is done. */
+function describeLast(number: number): string {
+  return number === 0 ? '' : ` Recovery ${number} was the last.`
 }

@@ -23,7 +23,11 @@ export interface RecoveryShown {
 }
 
 export function parseRecovery(text: string): RecoveryShown {
-  const value = parseAnswer(text)
+  return recoveryShown(parseAnswer(text))
+}
+
+/** Of an answer, parsed or by a recovery of this process. */
+export function recoveryShown(value: unknown): RecoveryShown {
   return {
     isPerformed: memberOf(value, 'performed') === true,
     number: numberOf(value, 'recovery'),

@@ -228,7 +228,8 @@ function buildSeen(
     linkTo: (node) => leaders.linkTo(node),
     clock,
   })
-  const recover = (without: readonly string[]) => recoverForOperators(parts.coordination, without)
+  const recover = (without: readonly string[]) =>
+    recoverForOperators(parts.coordination, { without, clock })
   const cluster = new ControlledCluster({ control, registry, lags, leftovers, recover, clock })
   const counted = () => ({
     elections: counts.elections,

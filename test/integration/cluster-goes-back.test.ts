@@ -1,13 +1,15 @@
 // Three real nodes and a real etcd, of which a part becomes what it was some time before: the volume of a node that is
 // restored from a snapshot, or etcd from a backup.
 
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
+import { rememberedBy } from '../support/processes/remembered-control-plane.ts'
 import { freePorts } from '../support/servers/free-ports.ts'
+import { recoveriesAtOnce, send } from '../support/servers/recoveries-at-once.ts'
 import { until } from '../support/until.ts'
 
 const SHARDS = 2
@@ -18,17 +20,6 @@ async function ask(node: TestNode, route: string, body?: unknown): Promise<Respo
     headers: { 'content-type': 'application/json' },
     ...(body === undefined ? {} : sent),
   })
-}
-
-/** Undefined while nobody listens. */
-async function send(url: string, body: object = {}) {
-  const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-  }).catch(() => undefined)
-  return answer && { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
 interface Shard {
@@ -46,11 +37,20 @@ function isWhole({ leader, replicas }: Shard): boolean {
   return leader !== undefined && replicas.length === 3 && replicas.every((one) => one.in_sync)
 }
 
-async function inSync(node: TestNode): Promise<void> {
+async function inSync(node: TestNode, count = SHARDS): Promise<void> {
   await until(async () => {
     const shards = await shardsOf(node)
-    return shards.length === SHARDS && shards.every(isWhole)
+    return shards.length === count && shards.every(isWhole)
   })
+}
+
+async function leaderOf({ running }: NodeProcesses): Promise<TestNode> {
+  const [shard] = await shardsOf(must(running[0], 'a node'))
+  for (const node of running) {
+    const { id } = JSON.parse(await readFile(path.join(node.dataDir, 'format.json'), 'utf8'))
+    if (id === shard?.leader) return node
+  }
+  throw new Error('no running node leads the shard')
 }
 
 /** A table of one shard that the backup does not have. Answers its shard. */
@@ -91,16 +91,18 @@ async function collectLater(nodes: readonly TestNode[], shard: string): Promise<
 
 class Books {
   readonly #cluster: NodeProcesses
+  readonly #shards: number
   readonly keys: string[] = []
 
-  constructor(cluster: NodeProcesses) {
+  constructor(cluster: NodeProcesses, shards = SHARDS) {
     this.#cluster = cluster
+    this.#shards = shards
   }
 
   async create(): Promise<void> {
-    const answer = await ask(this.#node, '/tables/books', { num_shards: SHARDS })
+    const answer = await ask(this.#node, '/tables/books', { num_shards: this.#shards })
     expect(answer.status, await answer.text()).to.equal(201)
-    await inSync(this.#node)
+    await inSync(this.#node, this.#shards)
   }
 
   /** Each is acknowledged when this resolves. */
@@ -120,7 +122,7 @@ class Books {
   /** Every node has all of them. */
   async check(): Promise<void> {
     for (const node of this.#cluster.running) {
-      await inSync(node)
+      await inSync(node, this.#shards)
       const missing: string[] = []
       for (const key of this.keys) {
         const answer = await ask(node, `/tables/books/lookup/${key}`)
@@ -177,7 +179,7 @@ describe('a cluster of which a part goes back', function () {
     })
   }
 
-  it('waits when etcd goes back and the nodes restart, and loses nothing after a recovery', async () => {
+  it('waits when etcd is restored under other ids, and loses nothing after recoveries at once', async () => {
     await using cluster = await NodeProcesses.start(0)
     const ports = await freePorts(3)
     for (const port of ports) await cluster.add(1, ['--api-port', `${port}`])
@@ -186,8 +188,9 @@ describe('a cluster of which a part goes back', function () {
     const books = new Books(cluster)
     await books.create()
     await books.write(20)
-    const backup = path.join(directory, 'backup')
-    await member.backUp(backup)
+    const before = await etcd.ids()
+    const snapshot = path.join(directory, 'snapshot.db')
+    await member.saveSnapshot(snapshot)
     // Leaderships end after the backup, so that etcd forgets epochs that replicas have promised.
     for (const node of cluster.nodes.slice(0, 2)) {
       await node.kill()
@@ -198,22 +201,14 @@ describe('a cluster of which a part goes back', function () {
     const later = await createLater(must(cluster.nodes[0], 'a node'))
     await Promise.all(cluster.nodes.map((node) => node.kill()))
 
-    await member.restore(backup)
+    await member.restoreSnapshot(snapshot, 'after-a-restore')
+    const after = await etcd.ids()
+    expect(after.cluster).not.to.equal(before.cluster)
+    expect(after.member).not.to.equal(before.member)
     const starts = cluster.nodes.map((node) => node.start())
     const [asked, other] = ports.map((port) => `http://127.0.0.1:${port}/api/v1`)
-    await until(async () => {
-      const answer = await send(`${asked}/cluster/recover`)
-      if (answer?.status !== 200) expect([undefined, 409]).to.include(answer?.status)
-      if (answer?.status === 409) {
-        expect(answer.body.error).to.match(/have not reported/)
-        // A node that waits answers nothing else.
-        const refused = await send(`${asked}/transactions/commit`)
-        expect([refused?.status, refused?.body.code]).to.deep.equal([503, 'UNAVAILABLE'])
-        expect(refused?.body.error).to.match(/cluster recover/)
-      }
-      return answer?.body.performed === true
-    })
-    // Others, and a second try, answer that nobody waits any more.
+    await until(async () => (await recoveriesAtOnce([asked, other], etcd)) === 1)
+    // A second try at any node answers that nobody waits any more.
     await until(async () => {
       const answer = await send(`${other}/cluster/recover`)
       if (answer !== undefined) {
@@ -228,5 +223,40 @@ describe('a cluster of which a part goes back', function () {
     await books.write(10)
     await books.check()
     await collectLater(cluster.nodes, later)
+  })
+
+  it('waits when a restored etcd has the same ids and a greater revision than before', async () => {
+    await using cluster = await NodeProcesses.start(0)
+    const ports = await freePorts(3)
+    for (const port of ports) await cluster.add(1, ['--api-port', `${port}`])
+    const { etcd } = cluster
+    const member = must(etcd.members[0], 'a member of etcd')
+    const books = new Books(cluster, 1)
+    await books.create()
+    const snapshot = path.join(directory, 'snapshot.db')
+    await member.saveSnapshot(snapshot)
+    const before = await etcd.ids()
+    const leader = await leaderOf(cluster)
+    const follower = must(
+      cluster.nodes.find((node) => node !== leader),
+      'a follower',
+    )
+    await follower.kill()
+    // The leader goes on without it, under its epoch.
+    await books.write(30)
+    await until(async () => (await rememberedBy(leader)).some(({ inSync }) => inSync.length === 2))
+    const ahead = await etcd.ids()
+    await Promise.all(cluster.nodes.map((node) => node.kill()))
+
+    await member.restoreSnapshot(snapshot)
+    await etcd.writeUntil(ahead.revision + 1)
+    const { cluster: store } = await etcd.ids()
+    expect(store).to.equal(before.cluster)
+    const starts = cluster.nodes.map((node) => node.start())
+    const [asked, other] = ports.map((port) => `http://127.0.0.1:${port}/api/v1`)
+    await until(async () => (await recoveriesAtOnce([asked, other], etcd)) === 1)
+    await Promise.all(starts)
+
+    await books.check()
   })
 })

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
@@ -10,6 +13,7 @@ import { describeLeases } from '../conformance/coordination-leases.ts'
 import type { LeaseWorld } from '../conformance/coordination-leases.ts'
 import { always, describeCoordination, putting } from '../conformance/coordination.ts'
 import { describeLargeTables } from '../conformance/large-tables.ts'
+import { describeRecoveries } from '../conformance/recoveries.ts'
 import { errorOf } from '../support/error-of.ts'
 import { EtcdCluster } from '../support/processes/etcd-cluster.ts'
 
@@ -54,6 +58,45 @@ describe('EtcdCoordination', () => {
   describeLeases('etcd, renewed by a thread', () => openWorld({ leaseThread: true }))
   describeLargeTables('etcd', open)
   describeElections('etcd', () => openWorld())
+  describeRecoveries('etcd', { open, histories: 30 })
+
+  const restores = {
+    'goes back': {
+      token: undefined,
+      isAhead: false,
+      message: /went back from revision \d+ to \d+/,
+    },
+    'is another one, which is ahead': {
+      token: 'another',
+      isAhead: true,
+      message: /is the cluster [0-9a-f]+ and was [0-9a-f]+/,
+    },
+  }
+  for (const [what, { token, isAhead, message }] of Object.entries(restores)) {
+    it(`believes no etcd that ${what} under an open store`, async () => {
+      const directory = await mkdtemp(path.join(tmpdir(), 'quarry-snapshot-'))
+      await using stack = new AsyncDisposableStack()
+      stack.defer(() => rm(directory, { recursive: true }))
+      const own = stack.use(await EtcdCluster.start({ members: 1 }))
+      const member = own.members[0]!
+      const store = stack.use(await open({ endpoints: own.directEndpoints }))
+      await store.commit(always(putting('/a', 'before')))
+      const snapshot = path.join(directory, 'snapshot.db')
+      await member.saveSnapshot(snapshot)
+      await store.commit(always(putting('/a', 'lost')))
+      const { revision } = await own.ids()
+
+      await member.restoreSnapshot(snapshot, token)
+      if (isAhead) await own.writeUntil(revision + 1)
+
+      const read = await errorOf(() => store.get('/a'))
+      const written = await errorOf(() => store.commit(always(putting('/a', 'after'))))
+      for (const error of [read, written]) {
+        expect(error).to.include({ code: 'CORRUPTION' })
+        expect(error).to.have.property('message').that.matches(message)
+      }
+    })
+  }
 
   it('keeps two clusters apart in one etcd', async () => {
     await using one = await open({ cluster: 'one' })

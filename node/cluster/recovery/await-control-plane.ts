@@ -3,7 +3,9 @@
 //
 // Invariants:
 //   CPM1  Nothing of a control plane is believed that has a smaller revision than this node has seen, is another
-//         store, lacks an epoch that a replica here has promised, or lacks a registration of this node.
+//         store, lacks an epoch that a replica here has promised, lacks a registration of this node, or has an older
+//         configuration of a shard than this node has seen. Those after the first two do not depend on the store's own
+//         numbers, which a restore may raise.
 //   CPM2  A refusal holds over restarts: other nodes may bring the revision ahead meanwhile. Only a recovery ends it.
 //   CPM3  While another node refuses the control plane, nobody who starts believes it.
 
@@ -21,6 +23,7 @@ import type { Change, Coordination, CoordinationListing } from '../../coordinati
 import type { NodeIdentity } from '../node-identity.ts'
 import { untilAnswered, type Waiting } from '../until-answered.ts'
 import type { ControlPlaneMemory } from './control-plane-memory.ts'
+import { isNewer } from './recover-cluster.ts'
 import {
   RECOVERED_KEY,
   REFUSING_PREFIX,
@@ -57,7 +60,7 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
   for (;;) {
     const now = await untilAnswered(() => readControlPlane(known), waiting)
     if (now === undefined) return // the store of another cluster, or an empty one: the join refuses it
-    const own = memory.seen.refusal || findRefusal(known, now)
+    const own = memory.seen.refusal || (await findRefusal(known, now))
     const refusal = own || othersRefusal(now)
     const { revision, store = '' } = now.listing
     if (refusal === '') return memory.see({ revision, store, recovery: now.recovered })
@@ -118,7 +121,7 @@ async function readControlPlane(known: KnownHere): Promise<ControlPlane | undefi
 }
 
 /** CPM1. Empty if there is none. */
-function findRefusal({ memory, promisedOf }: KnownHere, now: ControlPlane): string {
+async function findRefusal({ memory, promisedOf }: KnownHere, now: ControlPlane): Promise<string> {
   const { seen } = memory
   const { revision, store, entries } = now.listing
   if (revision < seen.revision) {
@@ -130,12 +133,20 @@ function findRefusal({ memory, promisedOf }: KnownHere, now: ControlPlane): stri
   if (now.registered < seen.registered) {
     return `it has seen life ${now.registered} of this node, which has registered as ${seen.registered}`
   }
+  const remembered = await memory.configurations()
   for (const { key, value, modRevision } of entries) {
-    const { epoch } = decodeConfiguration(value, modRevision)
-    const promised = promisedOf(key.slice(key.lastIndexOf('/') + 1))
-    if (promised <= epoch) continue
+    const stored = decodeConfiguration(value, modRevision)
     const path = key.slice(CONFIGURATION_PREFIX.length)
-    return `the epoch of ${path} is ${epoch}, and this node has promised ${promised}`
+    const promised = promisedOf(key.slice(key.lastIndexOf('/') + 1))
+    if (promised > stored.epoch) {
+      return `the epoch of ${path} is ${stored.epoch}, and this node has promised ${promised}`
+    }
+    const known = remembered.get(path)
+    if (known === undefined || !isNewer(known, stored)) continue
+    const [was, is] = [known, stored].map(
+      ({ epoch, revision: changed }) => `epoch ${epoch} at revision ${changed}`,
+    )
+    return `the configuration of ${path} is of ${is}, and this node has seen that of ${was}`
   }
   return ''
 }

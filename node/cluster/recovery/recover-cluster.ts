@@ -5,7 +5,8 @@
 //   CPR2  Nothing is decided before every member has reported, but for those that the operator leaves out.
 //   CPR3  A shard keeps the newest configuration that a node knows. Nobody leads: the controller compares the
 //         replicas first. Nothing is deleted.
-//   CPR4  Of two recoveries at once only one takes effect on each shard, and one of them ends.
+//   CPR4  Of recoveries at once the one that began last decides all shards, and it alone ends: each step of an
+//         earlier one has its own beginning as a condition. One that a killed process left behind is in nobody's way.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import {
@@ -17,7 +18,7 @@ import {
   encodeConfiguration,
   type ShardPath,
 } from '../../controller/core/records/cluster-codec.ts'
-import type { Change, Condition, Coordination } from '../../coordination/coordination.ts'
+import type { Change, Coordination } from '../../coordination/coordination.ts'
 import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
 import {
   RECOVERED_KEY,
@@ -30,6 +31,14 @@ import {
   type RecoveryReport,
   type ReportedShard,
 } from './recovery-records.ts'
+import {
+  OvertakenError,
+  assertNotOvertaken,
+  beginRecovery,
+  seeLastRecovery,
+  type RecoveryTurn,
+  type SeenKey,
+} from './recovery-turn.ts'
 
 /** A commit has at most 128 changes. */
 const DELETES_MAX = 100
@@ -72,16 +81,16 @@ export async function findLastRecovery(
 }
 
 /**
- * Rejects with CONFLICT if members have not reported, or none has (CPR2), and with UNAVAILABLE if the store does not
- * answer: running it again is harmless.
+ * Rejects with CONFLICT if members have not reported, or none has (CPR2), with `OvertakenError` if another recovery
+ * takes its place (CPR4), and with UNAVAILABLE if the store does not answer: running it again is harmless.
  */
 export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
   const { coordination, shardPrefix } = order
-  const before = await coordination.get(RECOVERED_KEY)
-  const isFirst: Condition = { key: RECOVERED_KEY, modRevision: before?.modRevision ?? 0 }
+  const before = await seeLastRecovery(coordination)
   const reports = await wholeReports(coordination)
   const reported = [...new Set(reports.map(({ node }) => node))]
   await assertAllReported(order, reports)
+  const turn = await beginRecovery(coordination, before)
   const existing = await coordination.list(shardPrefix)
   const paths = new Set(existing.entries.map(({ key }) => key.slice(shardPrefix.length)))
   const stored = await storedConfigurations(coordination)
@@ -91,14 +100,13 @@ export async function recoverCluster(order: RecoveryOrder): Promise<Recovery> {
     const decided = decide(path, stored.get(path), said.get(path) ?? [])
     if (decided === undefined) continue // it was never placed
     const isAsSeen = { key: configurationKey(path), modRevision: stored.get(path)?.revision ?? 0 }
-    await write(coordination, decided, [isFirst, isAsSeen])
+    await write(coordination, decided, { turn, isAsSeen })
     const { from, configuration } = decided
     const { epoch, replicas, inSync } = configuration
     shards.push({ path, epoch, from, replicas, inSync: inSync.map(({ node }) => node) })
   }
   const unknown = [...said.keys()].filter((path) => !paths.has(path))
-  const last = decodeRecovered(before?.value)
-  const number = await finish(coordination, reports, { last, isFirst })
+  const number = await finish(coordination, reports, turn)
   return { number, reported, shards, unknown }
 }
 
@@ -207,21 +215,28 @@ function decide(
   }
 }
 
-function isNewer(one: ShardConfiguration, other: ShardConfiguration): boolean {
+/** Of two configurations of one shard in the history of one control plane. */
+export function isNewer(one: ShardConfiguration, other: ShardConfiguration): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.revision > other.revision)
+}
+
+interface WriteConditions {
+  readonly turn: RecoveryTurn
+  readonly isAsSeen: SeenKey
 }
 
 async function write(
   coordination: Coordination,
   { path, configuration }: Decided,
-  when: readonly Condition[],
+  { turn, isAsSeen }: WriteConditions,
 ): Promise<void> {
   const value = encodeConfiguration(configuration)
   const outcome = await coordination.commit({
-    when, // CPR4
+    when: [...turn.when, isAsSeen],
     changes: [{ type: 'put', key: configurationKey(path), value }],
   })
   if (outcome.kind === 'committed') return
+  assertNotOvertaken(turn, outcome.entries)
   throw new ServiceError(
     'CONFLICT',
     `${path} has changed meanwhile: stop all nodes that serve, and run this again`,
@@ -235,23 +250,30 @@ async function write(
 async function finish(
   coordination: Coordination,
   reports: readonly RecoveryReport[],
-  { last: before, isFirst }: { readonly last: number; readonly isFirst: Condition },
+  turn: RecoveryTurn,
 ): Promise<number> {
   const numbers = reports.map(({ recovery }) => recovery)
-  const number = Math.max(before, ...numbers) + 1
+  const number = Math.max(turn.last, ...numbers) + 1
   const refusing = await deletesOf(coordination, REFUSING_PREFIX)
   const last = refusing.splice(0, DELETES_MAX)
-  await commitInParts(coordination, refusing)
-  const done = { type: 'put' as const, key: RECOVERED_KEY, value: encodeRecovered(number) }
-  const outcome = await coordination.commit({ when: [isFirst], changes: [...last, done] })
-  if (outcome.kind === 'conflict') {
-    throw new ServiceError(
-      'CONFLICT',
-      'another recovery has ended at the same time; nodes continue',
-    )
+  for (const changes of partsOf(refusing)) {
+    await commitIn(coordination, turn, changes)
   }
-  await commitInParts(coordination, await deletesOf(coordination, REPORT_PREFIX))
+  const done = { type: 'put' as const, key: RECOVERED_KEY, value: encodeRecovered(number) }
+  await commitIn(coordination, turn, [...last, done])
+  for (const changes of partsOf(await deletesOf(coordination, REPORT_PREFIX))) {
+    await coordination.commit({ when: [], changes })
+  }
   return number
+}
+
+async function commitIn(
+  coordination: Coordination,
+  { when }: RecoveryTurn,
+  changes: readonly Change[],
+): Promise<void> {
+  const outcome = await coordination.commit({ when, changes })
+  if (outcome.kind === 'conflict') throw new OvertakenError()
 }
 
 async function deletesOf(coordination: Coordination, prefix: string): Promise<Change[]> {
@@ -259,11 +281,9 @@ async function deletesOf(coordination: Coordination, prefix: string): Promise<Ch
   return entries.map(({ key }) => ({ type: 'delete', key }))
 }
 
-async function commitInParts(
-  coordination: Coordination,
-  changes: readonly Change[],
-): Promise<void> {
-  for (let from = 0; from < changes.length; from += DELETES_MAX) {
-    await coordination.commit({ when: [], changes: changes.slice(from, from + DELETES_MAX) })
-  }
+function partsOf(changes: readonly Change[]): readonly (readonly Change[])[] {
+  const count = Math.ceil(changes.length / DELETES_MAX)
+  return Array.from({ length: count }, (_, part) =>
+    changes.slice(part * DELETES_MAX, (part + 1) * DELETES_MAX),
+  )
 }

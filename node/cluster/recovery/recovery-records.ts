@@ -11,6 +11,8 @@ import { configurationIn, decodeStored, encodeStored, storedConfiguration } from
 export const REPORT_PREFIX = '/recovery/nodes/'
 /** Under it and the node's id stands that the node refuses the control plane. It comes behind all pages of its report. */
 export const REFUSING_PREFIX = '/recovery/refusing/'
+/** Put by each recovery when it begins; the revision tells it from others, and the value is the number before it. */
+export const ATTEMPT_KEY = '/recovery/attempt'
 /** How often the control plane was recovered. */
 export const RECOVERED_KEY = '/recovery/done'
 /** Each has about 400 bytes, so a page is far below the limit of a value. */

@@ -14,7 +14,7 @@ import { must } from '../../../lib/assert.ts'
 import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Random } from '../../../lib/random.ts'
-import { revisionOf, tokenOf } from './etcd-answers.ts'
+import { revisionOf, storeOf, tokenOf } from './etcd-answers.ts'
 import { EtcdFailure, isUnanswered, unanswered } from './etcd-failure.ts'
 import type { EtcdMember, EtcdStream } from './etcd-member.ts'
 import { authenticateRequest } from './etcd-requests.ts'
@@ -66,6 +66,8 @@ export class EtcdMembers {
   #current: number
   #token: Promise<string> | undefined
   #revision = 0
+  /** The id of etcd's cluster; undefined before the first answer. */
+  #store: string | undefined
 
   constructor(options: EtcdMembersOptions) {
     this.#options = options
@@ -181,7 +183,7 @@ export class EtcdMembers {
     const token = await this.#tokenOf(member, signal)
     try {
       const answer = await member.call(request, { token }, signal)
-      if (NUMBERED.test(request.path)) this.#checkRevision(revisionOf(answer), revision)
+      if (NUMBERED.test(request.path)) this.#checkStore(answer, revision)
       return answer
     } catch (error) {
       const isStale = error instanceof EtcdFailure && error.kind === 'stale-token'
@@ -209,15 +211,14 @@ export class EtcdMembers {
     }
   }
 
-  /** A store that was restored from a backup has forgotten commits. Nobody may build on it. */
-  #checkRevision(revision: number, seen: number): void {
-    if (revision < seen) {
-      throw new ServiceError(
-        'CORRUPTION',
-        `etcd went back from revision ${seen} to ${revision}, as after the restore of a backup; ` +
-          'stop the nodes and restore the cluster as a whole',
-      )
-    }
+  /** A store that was restored from a backup, or is another one, has forgotten commits. Nobody may build on it. */
+  #checkStore(answer: ProtoMessage, seen: number): void {
+    const revision = revisionOf(answer)
+    if (revision < seen) throw wentBack(`went back from revision ${seen} to ${revision}`)
+    const store = storeOf(answer)
+    this.#store ??= store
+    // Another store may be ahead: etcd's tools raise the revision at a restore, if they are told to.
+    if (store !== this.#store) throw wentBack(`is the cluster ${store} and was ${this.#store}`)
     this.#revision = Math.max(this.#revision, revision)
   }
 
@@ -237,4 +238,11 @@ export class EtcdMembers {
   #closeAll(): void {
     for (const member of this.#options.members) member.reset()
   }
+}
+
+function wentBack(what: string): ServiceError {
+  return new ServiceError(
+    'CORRUPTION',
+    `etcd ${what}, as after the restore of a backup; stop the nodes and restore the cluster as a whole`,
+  )
 }

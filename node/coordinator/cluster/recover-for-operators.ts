@@ -1,26 +1,32 @@
 // A recovery of the control plane as the HTTP API answers it.
 
+import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import {
   findLastRecovery,
   recoverCluster,
   type RecoveredShard,
 } from '../../cluster/recovery/recover-cluster.ts'
+import { OvertakenError } from '../../cluster/recovery/recovery-turn.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { RecoveredShardAnswer, RecoveryAnswer } from './cluster-answers.ts'
 import { CONTROLLER_CATALOG } from './controller-catalog.ts'
 
+/** So long one that was overtaken waits for the end of the other, which commits once for each shard. */
+const OTHER_MS = 5000
+const POLL_MS = 100
 /** An answer names 10,000 shards at most, and counts all. */
 const NAMED_MAX = 10_000
 
 /**
  * Recovers the control plane if a node refuses it, as `recoverCluster` does. So asking again after a recovery, also
- * after one by somebody else at the same time, changes nothing.
+ * after one by somebody else at the same time, changes nothing. One that another has overtaken waits for the end of
+ * that one, and rejects with OvertakenError if it does not end within OTHER_MS.
  */
 export async function recoverForOperators(
   coordination: Coordination,
-  without: readonly string[],
+  { without, clock }: { readonly without: readonly string[]; readonly clock: Clock },
 ): Promise<RecoveryAnswer> {
   const before = await findLastRecovery(coordination)
   if (!before.isRefused) return nothingDone(before.number)
@@ -29,9 +35,13 @@ export async function recoverForOperators(
     return showRecovery(await recoverCluster({ coordination, shardPrefix, without }))
   } catch (error) {
     if (!isServiceError(error) || error.code !== 'CONFLICT') throw error
-    const after = await findLastRecovery(coordination)
-    if (after.isRefused || after.number === before.number) throw error
-    return nothingDone(after.number)
+    const waits = error instanceof OvertakenError ? OTHER_MS / POLL_MS : 0
+    for (let polls = 0; ; polls++) {
+      const { number, isRefused } = await findLastRecovery(coordination)
+      if (!isRefused && number !== before.number) return nothingDone(number)
+      if (polls >= waits) throw error
+      await clock.sleep(POLL_MS)
+    }
   }
 }
 

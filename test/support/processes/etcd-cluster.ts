@@ -1,14 +1,16 @@
 // Real etcd processes on 127.0.0.1, each behind a proxy that a test can break.
 //
-// The binary is Debian's (package etcd-server); QUARRY_TEST_ETCD names another one.
+// The binaries are Debian's (packages etcd-server and etcd-client); QUARRY_TEST_ETCD and QUARRY_TEST_ETCDCTL name
+// other ones. From version 3.6 on, snapshots are restored by etcdutl.
 
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { credentials } from '@grpc/grpc-js'
 import { must } from '../../../lib/assert.ts'
 import { EtcdMember } from '../../../node/coordination/etcd/etcd-member.ts'
@@ -18,6 +20,10 @@ import { FaultProxy } from '../servers/fault-proxy.ts'
 import { freePorts } from '../servers/free-ports.ts'
 
 const BINARY = process.env['QUARRY_TEST_ETCD'] ?? 'etcd'
+const CONTROL = process.env['QUARRY_TEST_ETCDCTL'] ?? 'etcdctl'
+/** What `etcdctl snapshot restore` has to know of a member: it writes the membership anew. */
+const MEMBERSHIP = /^--(?:name|initial-cluster|initial-advertise-peer-urls|data-dir)=/
+const run = promisify(execFile)
 const READY = /ready to serve client requests|serving client traffic/
 const LOG_LINES_MAX = 100
 const CALL_MS_MAX = 60_000
@@ -92,18 +98,21 @@ export class EtcdProcess {
     await this.start()
   }
 
-  /** Copies what it has on its disk, as a backup does. It does not run meanwhile. */
-  async backUp(to: string): Promise<void> {
-    await this.kill()
-    await cp(this.#dataDir, to, { recursive: true })
-    await this.start()
+  /** `etcdctl snapshot save`, while it runs. */
+  async saveSnapshot(to: string): Promise<void> {
+    await control(`--endpoints=127.0.0.1:${this.clientPort}`, 'snapshot', 'save', to)
   }
 
-  /** Starts over a copy of its directory. */
-  async restore(from: string): Promise<void> {
+  /**
+   * Starts over what `etcdctl snapshot restore` makes of a snapshot in a new directory. Another token than that of the
+   * first start gives the cluster and its members other ids.
+   */
+  async restoreSnapshot(from: string, token = 'etcd-cluster'): Promise<void> {
     await this.kill()
     await rm(this.#dataDir, { recursive: true, force: true })
-    await cp(from, this.#dataDir, { recursive: true })
+    const membership = this.#args.filter((arg) => MEMBERSHIP.test(arg))
+    const tokenFlag = `--initial-cluster-token=${token}`
+    await control('snapshot', 'restore', from, ...membership, tokenFlag)
     await this.start()
   }
 
@@ -182,6 +191,25 @@ export class EtcdCluster implements AsyncDisposable {
     await this.call('/etcdserverpb.KV/Compact', body)
   }
 
+  /** What the first member says of the cluster and of itself. */
+  async ids(): Promise<{
+    readonly cluster: bigint
+    readonly member: bigint
+    readonly revision: number
+  }> {
+    const answer = await this.call('/etcdserverpb.Maintenance/Status', new ProtoWriter())
+    const header = answer.message(1)
+    return { cluster: header.bigint(1), member: header.bigint(2), revision: header.number(3) }
+  }
+
+  /** Brings the revision to this or beyond, as etcd's tools of version 3.6 do at a restore if they are told to. */
+  async writeUntil(revision: number): Promise<void> {
+    while ((await this.ids()).revision < revision) {
+      const put = new ProtoWriter().text(1, 'of another program').text(2, 'value')
+      await Promise.all(Array.from({ length: 50 }, () => this.call('/etcdserverpb.KV/Put', put)))
+    }
+  }
+
   /** Any call of etcd's, by the first member. */
   call(rpc: string, body: ProtoWriter): Promise<ProtoMessage> {
     return callOf(must(this.members[0], 'a member'), rpc, body)
@@ -230,6 +258,13 @@ async function portsOf(members: number): Promise<readonly Ports[]> {
     clientPort: must(ports[index * 2], 'a port'),
     peerPort: must(ports[index * 2 + 1], 'a port'),
   }))
+}
+
+async function control(...args: readonly string[]): Promise<void> {
+  const env = { ...process.env, ETCDCTL_API: '3' }
+  await run(CONTROL, args, { env }).catch((error: unknown) => {
+    throw new Error(`${CONTROL} ${args.join(' ')}: apt-get install etcd-client`, { cause: error })
+  })
 }
 
 async function callOf(

@@ -80,8 +80,9 @@ export class NodeProcesses implements AsyncDisposable {
     this.#command = command
   }
 
-  static async start(count = 3): Promise<NodeProcesses> {
-    const etcd = await EtcdCluster.start({ members: 1 })
+  /** `members`: of etcd. */
+  static async start(count = 3, members: 1 | 3 = 1): Promise<NodeProcesses> {
+    const etcd = await EtcdCluster.start({ members })
     const directory = await mkdtemp(path.join(tmpdir(), 'quarry-nodes-'))
     const secret = path.join(directory, 'secret')
     await writeFile(secret, SECRET, { mode: 0o600 })

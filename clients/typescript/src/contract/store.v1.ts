@@ -608,8 +608,9 @@ export interface paths {
          *     seen, report to it what they know, and wait. Any of them answers this operation, and refuses every other one with
          *     UNAVAILABLE until it continues; so does any node that serves. It raises the epochs of all shards above
          *     those that replicas have promised, takes the newest configuration of each that a node knows, and deletes
-         *     nothing. The nodes continue by themselves. Asked when no node waits, it changes nothing, so retries are harmless. CONFLICT
-         *     names the members that have not reported.
+         *     nothing. The nodes continue by themselves. Asked when no node waits, it changes nothing, so retries are harmless. Of
+         *     several at once the one that began last is performed; the others wait for its end, and answer its number.
+         *     CONFLICT names the members that have not reported, or says that another recovery has begun and not ended yet.
          */
         readonly post: operations["recoverCluster"];
         readonly delete?: never;

@@ -92,19 +92,25 @@ async function goBack(stage: Stage): Promise<void> {
   stage.note('etcd is what it was')
 }
 
-/** As an operator does: it is refused until each node has reported. */
+/** As an operator does: nothing is done until a node waits, and it is refused until each node has reported. */
 async function recover(stage: Stage): Promise<void> {
   const etcd = stage.lab.etcds.map(({ endpoint }) => endpoint).join(',')
   const config = parseEtcdConfig({}, { cluster: 'lab', etcd })
   const endMs = systemClock.monotonicMs() + RECOVERY_LIMIT_MS
   for (;;) {
     try {
-      const { number, shards, reported } = await recoverControlPlane(config, [])
-      const counts = `${shards.length} shards, as ${reported.length} nodes reported them`
-      return stage.note(`recovery ${number}: ${counts}`)
+      const {
+        performed,
+        recovery,
+        shard_count: shards,
+        reported,
+      } = await recoverControlPlane(config, [])
+      const counts = `${shards} shards, as ${reported.length} nodes reported them`
+      if (performed) return stage.note(`recovery ${recovery}: ${counts}`)
+      if (systemClock.monotonicMs() > endMs) throw new Error('no node waits before the old etcd')
     } catch (error) {
       if (systemClock.monotonicMs() > endMs) throw error
-      await pauseFor(RETRY_MS)
     }
+    await pauseFor(RETRY_MS)
   }
 }

@@ -113,7 +113,8 @@ export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promis
     dropped,
     linkTo: (node) => leaders.linkTo(node),
   })
-  const recover = (without: readonly string[]) => recoverForOperators(coordination, without)
+  const recover = (without: readonly string[]) =>
+    recoverForOperators(coordination, { without, clock })
   return {
     host: shards,
     replication: CLUSTER_REPLICATION,

@@ -1,0 +1,174 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../lib/clock.ts'
+import { must } from '../../lib/assert.ts'
+import { seededRandom } from '../../lib/random.ts'
+import { beginRecovery, seeLastRecovery } from '../../node/cluster/recovery/recovery-turn.ts'
+import {
+  RECOVERED_KEY,
+  REFUSING_PREFIX,
+  REPORT_PREFIX,
+  decodeRecovered,
+  encodeRefusing,
+  encodeReport,
+} from '../../node/cluster/recovery/recovery-records.ts'
+import {
+  configurationKey,
+  decodeConfiguration,
+  encodeConfiguration,
+  encodeNode,
+  nodeKey,
+  type ShardPath,
+} from '../../node/controller/core/records/cluster-codec.ts'
+import type { Coordination } from '../../node/coordination/coordination.ts'
+import type { RecoveryAnswer } from '../../node/coordinator/cluster/cluster-answers.ts'
+import { CONTROLLER_CATALOG } from '../../node/coordinator/cluster/controller-catalog.ts'
+import { recoverForOperators } from '../../node/coordinator/cluster/recover-for-operators.ts'
+import type { ShardConfiguration } from '../../node/replication/core/configuration.ts'
+import { errorOf } from '../support/error-of.ts'
+import { TakenTurns, TurnedCoordination } from '../support/worlds/taken-turns.ts'
+
+const NODES = ['a', 'b'] as const
+const PATHS: readonly ShardPath[] = ['t/00', 't/01', 't/02']
+/** What replicas have promised, and the restored store does not know. */
+const PROMISED = 7
+
+function configuration(epoch: number, revision: number): ShardConfiguration {
+  const members = NODES.map((node) => ({ node, incarnation: 1 }))
+  const leader = { node: 'a', incarnation: 1 }
+  const inSync = { inSync: members, eligible: [], minInSync: 2 }
+  return { revision, epoch, leader, replicas: NODES, ...inSync, operation: 'o' }
+}
+
+/** A restored store that two nodes refuse. */
+async function plant(store: Coordination): Promise<void> {
+  const put = (key: string, value: Uint8Array) =>
+    store.commit({ when: [], changes: [{ type: 'put', key, value }] })
+  for (const path of PATHS) {
+    await put(CONTROLLER_CATALOG.shardPrefix + path, Buffer.from('{}'))
+    await put(configurationKey(path), encodeConfiguration(configuration(3, 0)))
+  }
+  for (const node of NODES) {
+    const record = { id: node, zone: '', state: 'serving', incarnation: 1, operation: 'o' } as const
+    await put(nodeKey(node), encodeNode(record))
+    const shards = PATHS.map((path) => {
+      return { path, promised: PROMISED, configuration: configuration(5, 900) }
+    })
+    const said = encodeReport({ node, revision: 1000, recovery: 0, shards })
+    await put(`${REPORT_PREFIX}${node}/0`, said)
+    await put(REFUSING_PREFIX + node, encodeRefusing(1))
+  }
+}
+
+async function epochsIn(store: Coordination): Promise<ReadonlyMap<ShardPath, number>> {
+  const epochs = new Map<ShardPath, number>()
+  for (const path of PATHS) {
+    const entry = must(await store.get(configurationKey(path)), 'a configuration')
+    const { epoch, leader } = decodeConfiguration(entry.value, entry.modRevision)
+    expect([leader, epoch > PROMISED]).to.deep.equal([undefined, true])
+    epochs.set(path, epoch)
+  }
+  return epochs
+}
+
+/** A sleep is a step, too. */
+class TurnedClock extends ManualClock {
+  readonly #turns: TakenTurns
+
+  constructor(turns: TakenTurns) {
+    super()
+    this.#turns = turns
+  }
+
+  override sleep(): Promise<void> {
+    return this.#turns.take()
+  }
+}
+
+function recoveriesAtOnce(
+  store: Coordination,
+  { count, seed }: { readonly count: number; readonly seed: number },
+): Promise<readonly PromiseSettledResult<RecoveryAnswer>[]> {
+  const turns = new TakenTurns(seededRandom(seed))
+  const clock = new TurnedClock(turns)
+  const turned = new TurnedCoordination(store, turns)
+  const works = Array.from({ length: count }, () => async () => {
+    await turns.take()
+    return recoverForOperators(turned, { without: [], clock })
+  })
+  return turns.all(works)
+}
+
+/** Operators who recover one store at the same time. Each store that is opened is empty. */
+export function describeRecoveries(
+  name: string,
+  { open, histories }: { readonly open: () => Promise<Coordination>; readonly histories: number },
+): void {
+  describe(`recoveries at once over ${name}`, () => {
+    it('take effect once: one is performed, and the others answer which it was', async function () {
+      this.timeout(60_000)
+      const first = Number(process.env['QUARRY_TEST_SEED'] ?? 1)
+      for (let seed = first; seed < first + histories; seed++) {
+        try {
+          await using store = await open()
+          await plant(store)
+
+          const settled = await recoveriesAtOnce(store, { count: 2 + (seed % 2), seed })
+
+          const answers = settled.map((one) =>
+            one.status === 'fulfilled' ? one.value : one.reason,
+          )
+          expect(answers.map(({ recovery }) => recovery)).to.deep.equal(answers.map(() => 1))
+          const performed = answers.filter((one) => one.performed)
+          expect(performed.length, 'performed').to.equal(1)
+          const told = performed[0].shards.map(
+            ({ table_id: table, shard, epoch }: RecoveryAnswer['shards'][number]) => {
+              return [`${table}/${shard}`, epoch]
+            },
+          )
+          expect(told, 'what was said').to.deep.equal([...(await epochsIn(store))])
+          const left = await store.list('/recovery/')
+          const kept = left.entries.map(({ key }) => key)
+          expect(kept).to.deep.equal(['/recovery/attempt', RECOVERED_KEY])
+        } catch (error) {
+          throw new Error(`QUARRY_TEST_SEED=${seed}`, { cause: error })
+        }
+      }
+    })
+
+    it('are not held up by one that was killed, and say that another has begun', async function () {
+      this.timeout(60_000)
+      await using store = await open()
+      await plant(store)
+      const turns = new TakenTurns(seededRandom(1))
+      const clock = new TurnedClock(turns)
+      const turned = new TurnedCoordination(store, turns)
+      // It begins whenever the other one could write, and never goes on.
+      const overtake = async (): Promise<undefined> => {
+        for (;;) {
+          const before = await seeLastRecovery(store)
+          await beginRecovery(store, before)
+          await turns.take()
+          if (overtaken.signal.aborted) return undefined
+        }
+      }
+      const overtaken = new AbortController()
+      const recover = async (): Promise<unknown> => {
+        await turns.take()
+        try {
+          return await errorOf(() => recoverForOperators(turned, { without: [], clock }))
+        } finally {
+          overtaken.abort()
+        }
+      }
+      const [, refused] = await turns.all<unknown>([overtake, recover])
+      const error = refused?.status === 'fulfilled' ? refused.value : undefined
+
+      expect(error).to.include({ code: 'CONFLICT' })
+      expect(String(error)).to.match(/another recovery has begun or ended .* run this again/)
+      const again = await recoverForOperators(store, { without: [], clock: new ManualClock() })
+      expect(again).to.include({ performed: true, recovery: 1 })
+      expect([...(await epochsIn(store)).keys()]).to.deep.equal(PATHS)
+      expect(decodeRecovered((await store.get(RECOVERED_KEY))?.value)).to.equal(1)
+    })
+  })
+}
