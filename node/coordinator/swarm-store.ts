@@ -54,7 +54,7 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { fieldsNow } from './tables/fields-now.ts'
+import { fieldsNow, fieldsSoon } from './tables/fields-now.ts'
 import { indexesOf, INTERNAL_PREFIX, textIndexesOf } from './tables/table-indexes.ts'
 import { ContentsReader } from './tables/table-contents.ts'
 import { tableInfoOf, tableStatusOf } from './tables/table-info.ts'
@@ -280,7 +280,7 @@ export class SwarmStore implements StoreService {
     }
     const { value: view, stalenessMs } = await stale.open(met, signal)
     const special = this.#specialOf(this.#table(name), signal)
-    const tester = await this.#testerOf(this.#table(name), request.filter)
+    const tester = await this.#testerOf(this.#table(name), request.filter, true)
     const scanned = { range, keys: request.filter && keysOf(request.filter), signal }
     const pages = pinned(pins, { shards: met, at: view.at }, view.scan(scanned))
     return { value: scanLines(pages, request, { clock, special, tester, memory }), stalenessMs }
@@ -303,17 +303,21 @@ export class SwarmStore implements StoreService {
   async #testerOf(
     table: OpenTable,
     filter: ScanRequest['filter'],
+    isStale = false,
   ): Promise<DocumentTester | undefined> {
     if (filter === undefined) return undefined
     const { schema } = table
-    const fields = await this.#fieldsOf(table)
+    const fields = await this.#fieldsOf(table, isStale)
     const conditions = { ...NO_CONDITIONS, filter }
     const { clock } = this.#with
     return runInTurn(DocumentTester.open({ schema, fields }, conditions), { clock })
   }
 
-  #fieldsOf({ tableId, indexes }: OpenTable): Promise<readonly TableField[]> {
-    return fieldsNow(this.#with.fields.of(tableId), textIndexesOf(indexes).length > 0)
+  #fieldsOf({ tableId, indexes }: OpenTable, isStale: boolean): Promise<readonly TableField[]> {
+    const { fields, clock } = this.#with
+    const isIndexed = textIndexesOf(indexes).length > 0
+    const list = fields.of(tableId)
+    return isStale ? fieldsSoon(list, { isIndexed, clock }) : fieldsNow(list, isIndexed)
   }
 
   /** The artifacts are the newest: the leaders of the shards answer for them. */
@@ -334,13 +338,13 @@ export class SwarmStore implements StoreService {
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
     const { shards } = table
+    const { isStale = false, signal } = options
     const queried = queriedTable(table, {
       specialOf: (projection, wanted) => this.#specialOf(table, wanted)(projection),
-      fieldsNow: () => this.#fieldsOf(table),
+      fieldsNow: () => this.#fieldsOf(table, isStale),
     })
     const parts = { clock: this.#with.clock, turns: this.#turns, models: this.#with.models }
     const asked = { request, ...options }
-    const { isStale = false, signal } = options
     const { stale, near } = this.#with
     if (!isStale) return queryTable(parts, near?.of(queried) ?? queried, asked)
     if (stale === undefined) return { ...(await queryTable(parts, queried, asked)), staleness: 0 }

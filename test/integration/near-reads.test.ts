@@ -7,7 +7,8 @@ import { must } from '../../lib/assert.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
 import { until } from '../support/until.ts'
 
-const KEYS = Array.from({ length: 40 }, (_, i) => `${String.fromCodePoint(97 + (i % 26))}/${i}`)
+/** More than a scan by `ids` looks up before it walks pages (LOOKED_UP of seek-keys.ts). */
+const KEYS = Array.from({ length: 300 }, (_, i) => `${String.fromCodePoint(97 + (i % 26))}/${i}`)
 const INSERTS = Object.fromEntries(KEYS.map((key, i) => [key, { title: `sea ${i}` }]))
 
 async function ask(node: TestNode, route: string, body?: unknown): Promise<Response> {
@@ -28,8 +29,14 @@ function stalenessOf(answer: Response): number {
   return Number(must(answer.headers.get('x-service-staleness') ?? undefined, 'the header'))
 }
 
-async function scanned(node: TestNode): Promise<{ keys: readonly string[]; staleness: number }> {
-  const answer = await ask(node, '/tables/books/lookup?consistency=stale', {})
+interface Scanned {
+  readonly keys: readonly string[]
+  readonly staleness: number
+}
+
+async function scanned(node: TestNode, filter?: object): Promise<Scanned> {
+  const body = filter === undefined ? {} : { filter_query: filter }
+  const answer = await ask(node, '/tables/books/lookup?consistency=stale', body)
   const lines = (await answer.text()).split('\n').filter((line) => line !== '')
   const keys = lines.map((line): string => JSON.parse(line).key)
   return { keys, staleness: answer.status === 200 ? stalenessOf(answer) : Infinity }
@@ -48,6 +55,46 @@ async function searched(node: TestNode, parameters: string): Promise<Found> {
   if (answer.status !== 200) return { total: 0, staleness: Infinity, error: text }
   const [result] = JSON.parse(text).responses
   return { total: result.hits.total, staleness: result.staleness, error: result.error }
+}
+
+/** Keys of both shards: few and far from each other, many beside each other, and both. */
+const SOUGHT: Readonly<Record<string, readonly string[]>> = {
+  one: ['m/12'],
+  few: ['z/25', 'a/0', 'm/38'],
+  'many in a row': KEYS.filter((_, i) => i % 4 !== 0),
+  'some here and there': KEYS.filter((_, i) => i % 3 === 0),
+  all: KEYS,
+}
+
+/** By `ids` comes what a walk would show: each document once, in key order, and nothing for unknown keys. */
+async function expectSought(node: TestNode): Promise<void> {
+  for (const [what, keys] of Object.entries(SOUGHT)) {
+    const ids = [...keys.toReversed(), 'a/none', ...keys.slice(0, 3), 'zz/none']
+    const found = await scanned(node, { ids })
+    expect(found.keys, `${what} at ${node.name}`).to.deep.equal(keys.toSorted())
+    expect(found.staleness).to.be.at.least(0)
+  }
+  const none = await scanned(node, { ids: ['a/none', 'zz/none'] })
+  expect([none.keys, Number.isFinite(none.staleness)]).to.deep.equal([[], true])
+}
+
+/** An answer without a document that was acknowledged is at least as old as the acknowledgement. */
+async function expectHonestAges(cluster: NodeProcesses): Promise<void> {
+  const asked = cluster.running
+  for (let round = 0; round < 5; round++) {
+    const key = `n/new-${round}`
+    const writer = must(asked[round % asked.length], 'a node')
+    await write(writer, { [key]: { title: 'new' } })
+    const acknowledgedMs = performance.now()
+    for (const node of asked) {
+      await until(async () => {
+        const passedMs = performance.now() - acknowledgedMs
+        const { keys, staleness } = await scanned(node, { ids: [key, 'a/0'] })
+        if (keys.length === 1) expect(staleness).to.be.at.least(Math.floor(passedMs))
+        return keys.length === 2
+      })
+    }
+  }
 }
 
 async function idOf(node: TestNode): Promise<string> {
@@ -85,6 +132,9 @@ describe('reads of any replica over real nodes', function () {
       })
     }
 
+    for (const node of cluster.nodes) await expectSought(node)
+    await expectHonestAges(cluster)
+
     const dead = await leaderOf(cluster)
     await must(cluster.etcd.members[0], 'a member of etcd').kill()
     await dead.kill()
@@ -97,7 +147,8 @@ describe('reads of any replica over real nodes', function () {
       expect(missing.status).to.equal(404)
       expect(stalenessOf(missing)).to.be.at.least(0)
       const { keys } = await scanned(node)
-      expect([...keys].toSorted()).to.deep.equal(KEYS.toSorted())
+      expect(keys.filter((key) => KEYS.includes(key)).toSorted()).to.deep.equal(KEYS.toSorted())
+      await expectSought(node)
       // The index of a follower may be behind its store; it needs nobody to catch up.
       await until(async () => {
         const { total, error } = await searched(node, '?consistency=stale')
@@ -107,6 +158,9 @@ describe('reads of any replica over real nodes', function () {
     const survivor = must(cluster.running[0], 'a node')
     // The age grows while nobody leads.
     await until(async () => (await scanned(survivor)).staleness >= 1500)
-    expect((await scanned(survivor)).keys.length).to.equal(KEYS.length)
+    const ids = KEYS.slice(0, 100)
+    const sought = await scanned(survivor, { ids })
+    expect(sought.keys).to.deep.equal(ids.toSorted())
+    expect(sought.staleness).to.be.at.least(1500)
   })
 })
