@@ -73,12 +73,15 @@ function addNodes(cluster: Command, context: CliContext): void {
     .summary('list the nodes')
     .description('List the nodes with what they hold, and whether they may be stopped.')
     .action(async (options: ClientOptions) => {
-      const { out } = context.terminal
+      const { out, err } = context.terminal
       const client = openClient(options, context)
       const { text } = await client.request({ method: 'GET', path: '/cluster/nodes' })
+      const age = describeAge(text)
       if (options.json !== true) {
-        return writeLine(out, `${describeNodes(parseNodes(text), out)}${describeAge(text)}`)
+        const said = age === '' ? '' : `\n${age}`
+        return writeLine(out, `${describeNodes(parseNodes(text), out)}${said}`)
       }
+      if (age !== '') await writeLine(err, age)
       const nodes = memberOf(parseAnswer(text), 'nodes')
       for (const node of Array.isArray(nodes) ? nodes : []) {
         await writeLine(out, JSON.stringify(node))
@@ -87,14 +90,14 @@ function addNodes(cluster: Command, context: CliContext): void {
     })
 }
 
-/** Said when no controller reports. */
+/** Said when no controller reports; with --json on standard error, beside lines of which each is a node. */
 function describeAge(text: string): string {
   const answer = parseAnswer(text)
   const age = memberOf(answer, 'age_ms')
   if (typeof age !== 'number') return ''
   const seconds = Math.round(age / 1000)
   const problem = printable(textOf(answer, 'problem'))
-  return `\nas the asked node knew them ${seconds} s ago: ${problem}`
+  return `as the asked node knew them ${seconds} s ago: ${problem}`
 }
 
 interface ShardsOptions extends ClientOptions {

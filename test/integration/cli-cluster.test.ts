@@ -110,6 +110,9 @@ describe('quarry cluster', () => {
       6,
       'as the asked node knew them 1 s ago: etcd has no quorum',
     ])
+    const json = await run(['nodes', '--json'])
+    expect(json.stdout.trimEnd().split('\n')).to.have.length(4)
+    expect(json.stderr).to.equal('as the asked node knew them 1 s ago: etcd has no quorum\n')
   })
 
   it('recover asks the node, prints what was decided, and is harmless to repeat', async () => {
@@ -125,7 +128,9 @@ describe('quarry cluster', () => {
       `${table}/${gone}: etcd does not know it any more; its replicas stay on the disks`,
       'Recovery 1: 1 shards, as 2 nodes reported them. The nodes continue.',
     ])
-    expect(again.stdout).to.equal('No node waits before an older etcd: nothing was changed.\n')
+    expect(again.stdout).to.equal(
+      'No node waits before an older etcd: nothing was changed. Recovery 1 was the last.\n',
+    )
   })
 
   it('collect lists what belongs to no table, and removes what is named', async () => {

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
 import { until } from '../support/until.ts'
+import { runCommand } from './cli-session.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -92,6 +93,52 @@ async function allInSync(node: TestNode): Promise<boolean> {
   return shards.length > 0 && shards.every(({ replicas }) => replicas.every((one) => one.in_sync))
 }
 
+interface Listed {
+  readonly nodes: readonly {
+    readonly id: string
+    readonly name: string
+    readonly api: string
+    readonly replicas: number
+    readonly safe_to_stop: boolean
+  }[]
+  readonly age_ms?: number
+  readonly problem?: string
+}
+
+async function listedBy(node: TestNode): Promise<Listed> {
+  const answer = await ask(node, '/cluster/nodes')
+  const text = await answer.text()
+  expect(answer.status, text).to.equal(200)
+  return JSON.parse(text)
+}
+
+/** A node without the control plane lists all nodes as it knows them, says how old that is, and calls none safe to stop. */
+async function expectKnownNodes(asked: TestNode, before: Listed): Promise<void> {
+  const known = ({ id, name, api, replicas }: Listed['nodes'][number]) => [id, name, api, replicas]
+  // Its first questions may go to a member that still leads.
+  await until(async () => {
+    const { nodes, age_ms: age, problem } = await listedBy(asked)
+    if (age === undefined) return false
+    expect(nodes.map(known)).to.deep.equal(before.nodes.map(known))
+    expect(nodes.map((one) => one.safe_to_stop)).to.deep.equal([false, false, false])
+    expect(age).to.be.at.least(0)
+    expect(problem).to.be.a('string').and.not.equal('')
+    return true
+  })
+}
+
+async function expectSaidByCommand({ api }: TestNode): Promise<void> {
+  const [shown, json] = await Promise.all([
+    runCommand(['cluster', 'nodes'], { url: api }),
+    runCommand(['cluster', 'nodes', '--json'], { url: api }),
+  ])
+
+  expect([shown.exitCode, json.exitCode]).to.deep.equal([0, 0])
+  expect(shown.stdout).to.match(/\nas the asked node knew them \d+ s ago: .+/)
+  expect(json.stdout.trimEnd().split('\n')).to.have.length(3)
+  expect(json.stderr).to.match(/^as the asked node knew them \d+ s ago: .+/)
+}
+
 /** Waits until each writer has new acknowledgements. */
 async function writesAgain(writers: readonly Writer[]): Promise<void> {
   const before = writers.map(({ acknowledged }) => acknowledged.length)
@@ -145,24 +192,32 @@ describe('a cluster of real nodes', function () {
     for (const node of cluster.running) await expectAll(node, keys)
   })
 
-  it('serves reads and writes while etcd is away, and refuses new tables', async () => {
-    await using cluster = await NodeProcesses.start()
+  it('serves reads and writes without a quorum of etcd, refuses new tables, and lists what it knows', async () => {
+    await using cluster = await NodeProcesses.start(3, 3)
     const [first] = cluster.nodes
     const node = must(first, 'a node')
     await createTable(node, 2)
     const writer = new Writer(cluster, 'p')
     await writesAgain([writer])
+    const before = await listedBy(node)
 
-    await must(cluster.etcd.members[0], 'a member of etcd').kill()
+    const dead = cluster.etcd.members.slice(1)
+    await Promise.all(dead.map((member) => member.kill()))
     await writesAgain([writer])
     const refused = await ask(node, '/tables/other', {})
     expect(refused.status, await refused.text()).to.equal(503)
+    await Promise.all(cluster.nodes.map((asked) => expectKnownNodes(asked, before)))
+    await expectSaidByCommand(node)
     await writesAgain([writer])
-    await must(cluster.etcd.members[0], 'a member of etcd').start()
+    await Promise.all(dead.map((member) => member.start()))
     await writer.stop()
 
     await expectAll(node, writer.acknowledged)
     await until(async () => (await ask(node, '/tables/other', {})).status !== 503)
+    await until(async () => {
+      const lists = await Promise.all(cluster.nodes.map(listedBy))
+      return lists.every(({ age_ms: age, problem }) => age === undefined && problem === undefined)
+    })
   })
 
   it('serves a table that one node has created at once on all others', async () => {
