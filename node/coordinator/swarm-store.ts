@@ -54,7 +54,7 @@ import type {
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'
-import { fieldsNow, fieldsSoon } from './tables/fields-now.ts'
+import { fieldsFor, fieldsNow } from './tables/fields-now.ts'
 import { indexesOf, INTERNAL_PREFIX, textIndexesOf } from './tables/table-indexes.ts'
 import { ContentsReader } from './tables/table-contents.ts'
 import { tableInfoOf, tableStatusOf } from './tables/table-info.ts'
@@ -306,18 +306,16 @@ export class SwarmStore implements StoreService {
     isStale = false,
   ): Promise<DocumentTester | undefined> {
     if (filter === undefined) return undefined
-    const { schema } = table
     const fields = await this.#fieldsOf(table, isStale)
-    const conditions = { ...NO_CONDITIONS, filter }
-    const { clock } = this.#with
-    return runInTurn(DocumentTester.open({ schema, fields }, conditions), { clock })
+    const { schema } = table
+    const opening = DocumentTester.open({ schema, fields }, { ...NO_CONDITIONS, filter })
+    return runInTurn(opening, { clock: this.#with.clock })
   }
 
   #fieldsOf({ tableId, indexes }: OpenTable, isStale: boolean): Promise<readonly TableField[]> {
-    const { fields, clock } = this.#with
     const isIndexed = textIndexesOf(indexes).length > 0
-    const list = fields.of(tableId)
-    return isStale ? fieldsSoon(list, { isIndexed, clock }) : fieldsNow(list, isIndexed)
+    const wanted = { isIndexed, isStale, clock: this.#with.clock }
+    return fieldsFor(this.#with.fields.of(tableId), wanted)
   }
 
   /** The artifacts are the newest: the leaders of the shards answer for them. */
@@ -337,7 +335,6 @@ export class SwarmStore implements StoreService {
 
   async query(name: string, request: QueryRequest, options: QueryOptions): Promise<QueryResult> {
     const table = this.#find(name) ?? (await this.#known(name))
-    const { shards } = table
     const { isStale = false, signal } = options
     const queried = queriedTable(table, {
       specialOf: (projection, wanted) => this.#specialOf(table, wanted)(projection),
@@ -348,7 +345,7 @@ export class SwarmStore implements StoreService {
     const { stale, near } = this.#with
     if (!isStale) return queryTable(parts, near?.of(queried) ?? queried, asked)
     if (stale === undefined) return { ...(await queryTable(parts, queried, asked)), staleness: 0 }
-    const { value: view, stalenessMs } = await stale.open(shards, signal)
+    const { value: view, stalenessMs } = await stale.open(table.shards, signal)
     const result = await queryTable(parts, staleTable(queried, view, signal), asked)
     return { ...result, staleness: stalenessMs }
   }

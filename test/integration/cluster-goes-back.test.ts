@@ -244,7 +244,7 @@ describe('a cluster of which a part goes back', function () {
     await follower.kill()
     // The leader goes on without it, under its epoch.
     await books.write(30)
-    await until(async () => (await rememberedBy(leader)).some(({ inSync }) => inSync.length === 2))
+    await until(async () => (await rememberedBy(leader)).some((one) => one.inSync.length === 2))
     const ahead = await etcd.ids()
     await Promise.all(cluster.nodes.map((node) => node.kill()))
 

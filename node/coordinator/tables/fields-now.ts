@@ -25,12 +25,19 @@ export async function fieldsNow(
 /** A listing takes milliseconds. Without etcd it is given up after seconds, which no stale read may wait. */
 const STALE_MS = 500
 
-/** As `fieldsNow`, for a stale read: it takes what this node knows if the list does not answer within STALE_MS. */
-export async function fieldsSoon(
+interface FieldsWanted {
+  readonly isIndexed: boolean
+  readonly isStale: boolean
+  readonly clock: Clock
+}
+
+/** As `fieldsNow`; a stale read takes what this node knows if the list does not answer within STALE_MS. */
+export async function fieldsFor(
   fields: TableFields,
-  { isIndexed, clock }: { readonly isIndexed: boolean; readonly clock: Clock },
+  { isIndexed, isStale, clock }: FieldsWanted,
 ): Promise<readonly TableField[]> {
   const listed = fieldsNow(fields, isIndexed)
+  if (!isStale) return listed
   if (isIndexed && fields.known.length === 0) return listed
   return (await answerWithin(listed, { clock, ms: STALE_MS })) ?? fields.known
 }
