@@ -26,7 +26,7 @@ export function parseRecovery(text: string): RecoveryShown {
   return recoveryShown(parseAnswer(text))
 }
 
-/** Of an answer, parsed or by a recovery of this process. */
+/** As `parseRecovery`, for an answer that was parsed, or that this process has made. */
 export function recoveryShown(value: unknown): RecoveryShown {
   return {
     isPerformed: memberOf(value, 'performed') === true,

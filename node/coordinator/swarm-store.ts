@@ -306,9 +306,8 @@ export class SwarmStore implements StoreService {
     isStale = false,
   ): Promise<DocumentTester | undefined> {
     if (filter === undefined) return undefined
-    const fields = await this.#fieldsOf(table, isStale)
-    const { schema } = table
-    const opening = DocumentTester.open({ schema, fields }, { ...NO_CONDITIONS, filter })
+    const tested = { schema: table.schema, fields: await this.#fieldsOf(table, isStale) }
+    const opening = DocumentTester.open(tested, { ...NO_CONDITIONS, filter })
     return runInTurn(opening, { clock: this.#with.clock })
   }
 

@@ -142,7 +142,7 @@ export function describeRecoveries(
       const turns = new TakenTurns(seededRandom(1))
       const clock = new TurnedClock(turns)
       const turned = new TurnedCoordination(store, turns)
-      // It begins whenever the other one could write, and never goes on.
+      // It begins whenever the other one could write, and does nothing more.
       const overtake = async (): Promise<undefined> => {
         for (;;) {
           const before = await seeLastRecovery(store)

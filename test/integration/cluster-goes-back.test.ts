@@ -242,7 +242,7 @@ describe('a cluster of which a part goes back', function () {
       'a follower',
     )
     await follower.kill()
-    // The leader goes on without it, under its epoch.
+    // The leader keeps its epoch, and takes the follower out of the set in sync.
     await books.write(30)
     await until(async () => (await rememberedBy(leader)).some((one) => one.inSync.length === 2))
     const ahead = await etcd.ids()

@@ -215,7 +215,7 @@ function decide(
   }
 }
 
-/** Of two configurations of one shard in the history of one control plane. */
+/** Whether a configuration came later than another one of the same shard and the same control plane. */
 export function isNewer(one: ShardConfiguration, other: ShardConfiguration): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.revision > other.revision)
 }

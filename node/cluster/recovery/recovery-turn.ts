@@ -1,4 +1,4 @@
-// Which of several recoveries of one control plane goes on (CPR4): the one that began last.
+// Of several recoveries of one control plane, the one that began last decides (CPR4).
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Coordination, CoordinationEntry } from '../../coordination/coordination.ts'
@@ -28,7 +28,7 @@ export interface RecoveryTurn {
   readonly last: number
 }
 
-/** What stands before a recovery begins. */
+/** The conditions and the number that are there before a recovery begins. */
 export async function seeLastRecovery(coordination: Coordination): Promise<RecoveryTurn> {
   const done = await coordination.get(RECOVERED_KEY)
   const seen = { key: RECOVERED_KEY, modRevision: done?.modRevision ?? 0 }
