@@ -68,7 +68,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/level-power-cut.test.ts': 26,
   'test/integration/many-tables-start.test.ts': 8,
   'test/integration/model.test.ts': 34,
-  'test/integration/near-reads.test.ts': 7,
+  'test/integration/near-reads.test.ts': 20,
   'test/integration/order-defects.test.ts': 62,
   'test/integration/power-cut.test.ts': 9,
   'test/integration/readme.test.ts': 32,
