@@ -9,7 +9,7 @@ import { must } from '../../lib/assert.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
 import { rememberedBy } from '../support/processes/remembered-control-plane.ts'
 import { freePorts } from '../support/servers/free-ports.ts'
-import { recoveriesAtOnce, send } from '../support/servers/recoveries-at-once.ts'
+import { recoveriesAtOnce, send, untilWaiting } from '../support/servers/recoveries-at-once.ts'
 import { until } from '../support/until.ts'
 
 const SHARDS = 2
@@ -207,6 +207,7 @@ describe('a cluster of which a part goes back', function () {
     expect(after.member).not.to.equal(before.member)
     const starts = cluster.nodes.map((node) => node.start())
     const [asked, other] = ports.map((port) => `http://127.0.0.1:${port}/api/v1`)
+    await untilWaiting(asked)
     await until(async () => (await recoveriesAtOnce([asked, other], etcd)) === 1)
     // A second try at any node answers that nobody waits any more.
     await until(async () => {
@@ -254,6 +255,7 @@ describe('a cluster of which a part goes back', function () {
     expect(store).to.equal(before.cluster)
     const starts = cluster.nodes.map((node) => node.start())
     const [asked, other] = ports.map((port) => `http://127.0.0.1:${port}/api/v1`)
+    await untilWaiting(asked)
     await until(async () => (await recoveriesAtOnce([asked, other], etcd)) === 1)
     await Promise.all(starts)
 

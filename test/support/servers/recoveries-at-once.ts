@@ -5,6 +5,7 @@ import { isServiceError } from '../../../lib/errors.ts'
 import { parseEtcdConfig } from '../../../node/cluster-config.ts'
 import { recoverControlPlane } from '../../../node/recover-control-plane.ts'
 import type { EtcdCluster } from '../processes/etcd-cluster.ts'
+import { until } from '../until.ts'
 
 /** Undefined while nobody listens. */
 export async function send(url: string, body: object = {}) {
@@ -15,6 +16,17 @@ export async function send(url: string, body: object = {}) {
     body: JSON.stringify(body),
   }).catch(() => undefined)
   return answer && { status: answer.status, body: JSON.parse(await answer.text()) }
+}
+
+/** Resolves when the node waits: it answers nothing else, and says what ends the wait. */
+export async function untilWaiting(api: string | undefined): Promise<void> {
+  await until(async () => {
+    const refused = await send(`${api}/transactions/commit`)
+    if (refused === undefined) return false
+    expect([refused.status, refused.body.code]).to.deep.equal([503, 'UNAVAILABLE'])
+    expect(refused.body.error).to.match(/cluster recover/)
+    return true
+  })
 }
 
 /** How many of them were performed: one by each of these nodes, and two past all nodes. */
@@ -35,12 +47,6 @@ async function recoverByNode(api: string | undefined): Promise<boolean> {
     return answer?.body.performed === true
   }
   expectMissing(answer.body.code, answer.body.error)
-  // A node that waits answers nothing else.
-  const refused = await send(`${api}/transactions/commit`)
-  if (refused !== undefined) {
-    expect([refused.status, refused.body.code]).to.deep.equal([503, 'UNAVAILABLE'])
-    expect(refused.body.error).to.match(/cluster recover/)
-  }
   return false
 }
 
