@@ -9,7 +9,7 @@ import { must } from '../../lib/assert.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
 import { rememberedBy } from '../support/processes/remembered-control-plane.ts'
 import { freePorts } from '../support/servers/free-ports.ts'
-import { recoveriesAtOnce, send, untilWaiting } from '../support/servers/recoveries-at-once.ts'
+import { recoveriesAtOnce, untilWaiting } from '../support/servers/recoveries-at-once.ts'
 import { until } from '../support/until.ts'
 
 const SHARDS = 2
@@ -253,9 +253,16 @@ describe('a cluster of which a part goes back', function () {
     await etcd.writeUntil(ahead.revision + 1)
     const { cluster: store } = await etcd.ids()
     expect(store).to.equal(before.cluster)
-    const starts = cluster.nodes.map((node) => node.start())
-    const [asked, other] = ports.map((port) => `http://127.0.0.1:${port}/api/v1`)
+    const apis = new Map(
+      cluster.nodes.map((node, at) => [node, `http://127.0.0.1:${ports[at]}/api/v1`]),
+    )
+    const others = cluster.nodes.filter((node) => node !== follower)
+    const starts = others.map((node) => node.start())
+    const [asked, other] = others.map((node) => apis.get(node))
     await untilWaiting(asked)
+    // It was away when the set changed, so it has seen nothing that is newer. It waits because others do (CPM3).
+    starts.push(follower.start())
+    await untilWaiting(apis.get(follower))
     await until(async () => (await recoveriesAtOnce([asked, other], etcd)) === 1)
     await Promise.all(starts)
 
