@@ -63,7 +63,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/index-build-resumed.test.ts': 16,
   'test/integration/index-build-told.test.ts': 8,
   'test/integration/index-simulation-defects.test.ts': 47,
-  'test/integration/index-simulation.test.ts': 118,
+  'test/integration/index-simulation.test.ts': 80,
   'test/integration/inference-endless-stream.test.ts': 8,
   'test/integration/inference-hostile-models.test.ts': 23,
   'test/integration/inference-server.test.ts': 22,

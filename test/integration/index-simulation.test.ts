@@ -5,7 +5,7 @@ import { withoutRealTime } from '../support/simulation/banned-time.ts'
 import { simulateIndexes } from '../support/simulation/index/index-simulation.ts'
 
 /** `QUARRY_SIMULATION_SEEDS=100000` for a long run. */
-const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 150)
+const SEEDS = Number(process.env['QUARRY_SIMULATION_SEEDS'] ?? 100)
 const FIRST_SEED = Number(process.env['QUARRY_SIMULATION_FIRST'] ?? 1)
 
 describe('simulated indexes', () => {
