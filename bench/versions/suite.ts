@@ -156,10 +156,11 @@ class VersionsSuite implements Suite {
     }))
   }
 
-  /** At each number of clients. */
+  /** At each number of clients, the greatest first: it gives the compilers of a new server most to see. */
   #loads(label: string, planOf: PlanOf): readonly Turns[] {
     const { generator, clients: all } = this.#bench
-    return all.map((clients) => {
+    const descending = all.toSorted((a, b) => b - a)
+    return descending.map((clients) => {
       const at = `${label}, ${clients} ${clients === 1 ? 'client' : 'clients'}`
       return new Turns(this.#bench, at, async (server, turn): Promise<Done> => {
         const plan = planOf(server, turn)

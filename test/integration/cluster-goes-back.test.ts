@@ -9,7 +9,7 @@ import { must } from '../../lib/assert.ts'
 import { NodeProcesses, type TestNode } from '../support/processes/node-processes.ts'
 import { rememberedBy } from '../support/processes/remembered-control-plane.ts'
 import { freePorts } from '../support/servers/free-ports.ts'
-import { recoveriesAtOnce, untilWaiting } from '../support/servers/recoveries-at-once.ts'
+import { recoveriesAtOnce, send, untilWaiting } from '../support/servers/recoveries-at-once.ts'
 import { until } from '../support/until.ts'
 
 const SHARDS = 2
