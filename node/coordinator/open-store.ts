@@ -157,7 +157,7 @@ export async function openStore(
   const admin = new TableAdmin({ ...known, ...forIndexes, clock, log, randomBits })
   const shared = { hybridClock, led, pins: new ReadPins(clock, parts.nodeId) }
   const kept = { ...shared, clock, log, mayRepair, stores: parts.stores }
-  const sealedKeys = new SealedKeys({ registry, keys, admin, log })
+  const sealedKeys = new SealedKeys({ registry, keys, admin, clock, log })
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin, sealedKeys })
   const idempotency = new Idempotency({ clock, admin, registry })
   const store = new SwarmStore({

@@ -1,5 +1,7 @@
+import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, messageOf, type ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
+import { SliceClock } from '../../../lib/sliced.ts'
 import type { ModelKeys } from './model-keys.ts'
 import type { TableAdmin } from './table-admin.ts'
 import type { TableRegistry } from './table-registry.ts'
@@ -9,10 +11,14 @@ export interface SealedKeysOptions {
   readonly registry: TableRegistry
   readonly keys: ModelKeys
   readonly admin: Pick<TableAdmin, 'rewrite'>
+  readonly clock: Clock
   readonly log: Log
 }
 
-/** The keys of models of all tables while the secrets of the node change. */
+/**
+ * The keys of models of all tables while the secrets of the node change. With other secrets each key is opened anew, which
+ * thousands of tables share among turns.
+ */
 export class SealedKeys {
   readonly #with: SealedKeysOptions
 
@@ -22,13 +28,15 @@ export class SealedKeys {
 
   /** Names keys in the log that need an operator, now and when other secrets are in use. */
   watch(): void {
-    this.#warn()
-    this.#with.keys.onReplaced(() => this.#warn())
+    void this.#warn()
+    this.#with.keys.onReplaced(() => void this.#warn())
   }
 
-  #warn(): void {
-    const { registry, keys, log } = this.#with
+  async #warn(): Promise<void> {
+    const { registry, keys, clock, log } = this.#with
+    const slice = new SliceClock(clock)
     for (const { tableName: table, record } of registry.tables()) {
+      if (slice.isOver) await slice.turn()
       const { plain, none } = keys.of(record.indexes)
       if (plain.length > 0) {
         log.warn('keys of models lie in plain in the catalog', {
@@ -51,9 +59,11 @@ export class SealedKeys {
    * refuses keeps no other waiting; the last refusal is thrown in the end.
    */
   async sealAnew(): Promise<void> {
-    const { registry, keys, admin, log } = this.#with
+    const { registry, keys, admin, clock, log } = this.#with
+    const slice = new SliceClock(clock)
     let refusal: ServiceError | undefined
     for (const { tableName: table, record } of registry.tables()) {
+      if (slice.isOver) await slice.turn()
       const indexes = new Set(keys.of(record.indexes).accepted)
       if (indexes.size === 0) continue
       try {
@@ -73,7 +83,7 @@ export class SealedKeys {
    */
   async lostWith(secrets: readonly Uint8Array[]): Promise<readonly string[]> {
     const { log } = this.#with
-    if (this.#lostWith(secrets).length === 0) return []
+    if ((await this.#lostWith(secrets)).length === 0) return []
     try {
       await this.sealAnew()
     } catch (error) {
@@ -83,13 +93,17 @@ export class SealedKeys {
     return this.#lostWith(secrets)
   }
 
-  #lostWith(secrets: readonly Uint8Array[]): readonly string[] {
-    const { registry, keys } = this.#with
+  async #lostWith(secrets: readonly Uint8Array[]): Promise<readonly string[]> {
+    const { registry, keys, clock } = this.#with
     const opens = keys.with(secrets)
-    return registry.tables().flatMap(({ tableName, record }) => {
+    const slice = new SliceClock(clock)
+    const lost: string[] = []
+    for (const { tableName, record } of registry.tables()) {
+      if (slice.isOver) await slice.turn()
       const before = new Set(keys.of(record.indexes).none)
       const after = new Set(opens.of(record.indexes).none)
-      return [...after.difference(before)].map((index) => `${tableName}/${index}`)
-    })
+      for (const index of after.difference(before)) lost.push(`${tableName}/${index}`)
+    }
+    return lost
   }
 }

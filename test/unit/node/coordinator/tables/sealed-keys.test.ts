@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
+import { systemClock } from '../../../../../lib/clock.ts'
 import { ServiceError } from '../../../../../lib/errors.ts'
 import { silentLog } from '../../../../../lib/log.ts'
 import { Replaceable } from '../../../../../lib/replaceable.ts'
@@ -10,6 +12,7 @@ import { TableRegistry } from '../../../../../node/coordinator/tables/table-regi
 import type { IndexDefinition } from '../../../../../node/index/host/index-definition.ts'
 import { KeySeal } from '../../../../../node/providers/access/key-seal.ts'
 import { errorOf } from '../../../../support/error-of.ts'
+import { countTo } from '../../../../support/loads/load.ts'
 
 const OLD = Buffer.alloc(32, 1)
 const NEW = Buffer.alloc(32, 2)
@@ -52,12 +55,15 @@ class KeysWorld {
   readonly registry = new TableRegistry()
   readonly keys = new ModelKeys(new KeySeal(this.secrets))
   readonly rewritten: string[] = []
+  #ms = 0
   readonly refused = new Set<string>()
   readonly warnings: unknown[] = []
   readonly sealed = new SealedKeys({
     registry: this.registry,
     keys: this.keys,
     admin: { rewrite: (name) => this.#rewrite(name) },
+    // A millisecond passes at each look.
+    clock: { ...systemClock, monotonicMs: () => (this.#ms += 1) },
     log: { ...silentLog, warn: (message, fields) => void this.warnings.push([message, fields]) },
   })
 
@@ -92,6 +98,26 @@ class KeysWorld {
 }
 
 describe('the sealed keys of models', () => {
+  it('are looked at in many turns, however many tables there are', async () => {
+    const tables = countTo(200).map((n) => [
+      `t${n}`,
+      [managed('one', { embedder: sealedBy(NEW, 'k') })],
+    ])
+    const world = new KeysWorld(Object.fromEntries(tables))
+    let turns = 0
+    const over = new AbortController()
+    const counting = (async () => {
+      for (; !over.signal.aborted; turns += 1) await nextTurn()
+    })()
+
+    await world.sealed.sealAnew()
+    await world.sealed.lostWith([OTHER])
+    over.abort()
+    await counting
+
+    expect(turns).to.be.above(20)
+  })
+
   it('are told apart by the secret under which they are, in each place of a key', () => {
     const [embedder, summarizer, chunker] = [NEW, OLD, OTHER].map((one) => sealedBy(one, 'k'))
     const world = new KeysWorld({

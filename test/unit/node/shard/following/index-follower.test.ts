@@ -25,6 +25,7 @@ import {
   settingsOf,
   textOp,
   TextShard,
+  type TextShardOptions,
   WORDS,
 } from '../../../../support/worlds/text-shard.ts'
 
@@ -85,6 +86,18 @@ class GivenBatches {
   get beforeFirstFlush(): readonly number[] {
     return this.#batches.slice(0, this.#beforeFlush).map(({ sequence }) => sequence)
   }
+}
+
+/** Documents whose index takes a while to build. */
+const MANY = 6000
+
+/** A shard without indexes that has them, and is closed. */
+async function closedWithMany(options: TextShardOptions): Promise<TextShard> {
+  const text = await TextShard.open({ ...options, hasIndexes: false })
+  const keys = Array.from({ length: MANY }, (_, i) => `k${String(i).padStart(4, '0')}`)
+  await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
+  await text.close()
+  return text
 }
 
 /** Everything that is not needed, however young it is. */
@@ -157,10 +170,7 @@ describe('a text index of a shard', () => {
 
   it('continues a build that a clean stop interrupted, with what was written meanwhile', async () => {
     const heard = new BuildLog()
-    await using text = await TextShard.open({ hasIndexes: false, log: heard.log })
-    const keys = Array.from({ length: 6000 }, (_, i) => `k${String(i).padStart(4, '0')}`)
-    await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
-    await text.close()
+    await using text = await closedWithMany({ log: heard.log })
 
     await text.open()
     await until(async () => (await text.status()).backfillItemsProcessed > 0)
@@ -175,19 +185,16 @@ describe('a text index of a shard', () => {
 
     expect(left).to.deep.equal([])
     const [continuedWith = 0] = heard.documentsOf('text index is being built further')
-    expect(continuedWith).to.be.within(1, keys.length - 1)
+    expect(continuedWith).to.be.within(1, MANY - 1)
     expect(await text.find('ebb')).to.deep.equal(['k5998', 'k5999'])
-    expect((await text.status()).totalIndexed).to.equal(keys.length - 2 + 1)
+    expect((await text.status()).totalIndexed).to.equal(MANY - 2 + 1)
     expect(await readdir(path.join(text.indexRoot, 'words-v0'))).to.not.include('backfill')
     expect(text.events.firstBuilds).to.equal(1)
   }).timeout(240_000)
 
   it('has no checkpoint until the whole table was walked, whatever the log brings meanwhile', async () => {
     const given = new GivenBatches()
-    await using text = await TextShard.open({ hasIndexes: false, pool: given.pool })
-    const keys = Array.from({ length: 6000 }, (_, i) => `k${String(i).padStart(4, '0')}`)
-    await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
-    await text.close()
+    await using text = await closedWithMany({ pool: given.pool })
 
     await text.open()
     await until(async () => (await text.status()).backfillItemsProcessed > 0)
@@ -214,10 +221,7 @@ describe('a text index of a shard', () => {
   for (const [what, spoil] of Object.entries(spoilt)) {
     it(`begins a build again if what was saved of it ${what}`, async () => {
       const heard = new BuildLog()
-      await using text = await TextShard.open({ hasIndexes: false, log: heard.log })
-      const keys = Array.from({ length: 6000 }, (_, i) => `k${i}`)
-      await text.write(...keys.map((key) => textOp(key, `tide ${WORDS_OF_A_DOCUMENT}`)))
-      await text.close()
+      await using text = await closedWithMany({ log: heard.log })
       await text.open()
       await until(async () => (await text.status()).backfillItemsProcessed > 0)
       await text.close()
@@ -227,7 +231,7 @@ describe('a text index of a shard', () => {
       await text.caughtUp()
 
       expect(heard.documentsOf('text index is being built further')).to.deep.equal([])
-      expect((await text.status()).totalIndexed).to.equal(keys.length)
+      expect((await text.status()).totalIndexed).to.equal(MANY)
     }).timeout(240_000)
   }
 
