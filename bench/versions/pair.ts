@@ -13,6 +13,9 @@ const SPEED_GOAL = { kind: 'at-least', value: 0.97 } as const
 /** On a machine with other work the processor's time says more than the clock. */
 const COST_GOAL = { kind: 'at-most', value: 1.03 } as const
 
+/** A new server needs some seconds of the same work until its compilers are done; versions differ in how many. */
+const WARM_UPS = 3
+
 export interface Pair extends AsyncDisposable {
   readonly ours: QuarryServer
   readonly other: QuarryServer
@@ -43,12 +46,14 @@ export class Turns {
   }
 
   /**
-   * Each server works once for its compilers, and then twice in turns. Which comes first changes, since the second finds
+   * Each server works three times for its compilers, and then twice in turns. Which comes first changes, since the second finds
    * a warmer machine.
    */
   async take({ ours, other }: Pair, run: number): Promise<void> {
     this.#bench.progress(`${this.#label}: run ${run} of ${this.#bench.runs}`)
-    for (const server of [ours, other]) await this.#work(server, (this.#turn += 1))
+    for (let i = 0; i < WARM_UPS; i += 1) {
+      for (const server of [ours, other]) await this.#work(server, (this.#turn += 1))
+    }
     const done = { ours: new Tally(ours), other: new Tally(other) }
     for (const sides of [
       [done.ours, done.other],
