@@ -13,7 +13,7 @@ import type { Coordination } from '../../coordination/coordination.ts'
 import type { RecoveredShardAnswer, RecoveryAnswer } from './cluster-answers.ts'
 import { CONTROLLER_CATALOG } from './controller-catalog.ts'
 
-/** So long one that was overtaken waits for the end of the other, which commits once for each shard. */
+/** One that was overtaken waits for this time until the other, which commits once for each shard, has ended. */
 const OTHER_MS = 5000
 const POLL_MS = 100
 /** An answer names 10,000 shards at most, and counts all. */
