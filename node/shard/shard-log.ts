@@ -12,6 +12,8 @@
 //   G4  What is committed and not in the store yet is bounded; beyond that nothing more is applied.
 //   G5  What the journal did not take, and what has no entry, leaves nothing behind when a leadership ends, so it
 //       is refused. The answer of a taken group is what its entries become under the next leader.
+//   G6  The open layer of the overlay has the effects of the open group's commands, and of no other: the journal may
+//       take both between any two steps.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvariantError, must } from '../../lib/assert.ts'
@@ -72,7 +74,7 @@ export interface Suspension {
   readonly fates: readonly Promise<GroupFate>[]
 }
 
-/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G5). */
+/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G6). */
 export class ShardLog implements JournalSource {
   readonly logId: ShardId
   readonly #with: ShardLogOptions
@@ -338,20 +340,28 @@ export class ShardLog implements JournalSource {
     }
   }
 
-  #applyInSteps(proposal: Proposal, work: Sliced<Applied>): void {
-    const step = work.next()
-    if (step.done === true) this.#join(proposal, step.value)
-    else this.#applying = this.#applySliced(proposal, work)
+  #applyInSteps(proposal: Proposal, applying: Sliced<Applied>): void {
+    const work = this.#joinAfter(proposal, applying)
+    if (work.next().done !== true) this.#applying = this.#applySliced(proposal, work)
   }
 
-  async #applySliced(proposal: Proposal, work: Sliced<Applied>): Promise<void> {
+  /** The command joins the open group in the step that shows its effects (G6). */
+  *#joinAfter(proposal: Proposal, applying: Sliced<Applied>): Sliced<void> {
+    const applied = yield* applying
+    if (this.#refusal === undefined) {
+      this.#join(proposal, applied)
+    } else {
+      // It has dropped the state that this command was applied onto, and nothing else was applied since (G3).
+      this.#with.state.overlay.dropOpen()
+      this.#reject(proposal, this.#refusal)
+    }
+  }
+
+  async #applySliced(proposal: Proposal, work: Sliced<void>): Promise<void> {
     const { clock } = this.#with
     try {
-      const applied = await runSliced(work, { clock })
+      await runSliced(work, { clock })
       this.#applying = undefined
-      // A refusal has dropped the state that this command was applied onto (G3).
-      if (this.#refusal !== undefined) return this.#reject(proposal, this.#refusal)
-      this.#join(proposal, applied)
     } catch (error) {
       this.#applying = undefined
       this.#reject(proposal, error)

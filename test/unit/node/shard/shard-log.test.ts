@@ -1,13 +1,20 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect } from 'chai'
-import { ManualClock } from '../../../../lib/clock.ts'
+import { must } from '../../../../lib/assert.ts'
+import { ManualClock, systemClock } from '../../../../lib/clock.ts'
+import { seededRandom } from '../../../../lib/random.ts'
 import { HybridClock, TIMESTAMP_ZERO } from '../../../../node/clock/hybrid-clock.ts'
 import { LocalShard } from '../../../../node/shard/local-shard.ts'
+import { parseTransforms } from '../../../../node/document/transform.ts'
+import { jsonOf } from '../../../../node/shard/format/document-record.ts'
 import { documentKey } from '../../../../node/shard/format/keyspace.ts'
 import { QUEUED_BYTES_MAX } from '../../../../node/shard/pending-proposals.ts'
 import { NO_SETTINGS } from '../../../../node/shard/command/table-settings.ts'
 import { parseShardId } from '../../../../node/shard/shard-id.ts'
 import type { WriteOp } from '../../../../node/shard/command/command.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
+import { countTo } from '../../../support/loads/load.ts'
+import { parseTestSettings } from '../../../support/worlds/test-settings.ts'
 import { errorOf } from '../../../support/error-of.ts'
 import { deleteOp, memoryBound, putOp } from '../../../support/worlds/shard-world.ts'
 import { settle } from '../../../support/servers/swarm-harness.ts'
@@ -15,6 +22,8 @@ import { openTestJournal } from '../../../support/worlds/test-journal.ts'
 import { routesTo } from '../../../support/worlds/routes.ts'
 
 const ID = parseShardId('0000000000000001')
+const RUNS = 100
+const ITEMS = 40
 
 interface Opened {
   readonly shard: LocalShard
@@ -63,7 +72,101 @@ async function keysOfScan({ shard, hybridClock }: Opened): Promise<readonly stri
   return (await Array.fromAsync(pages)).flat().map(({ key }) => key.toString())
 }
 
+/** Appends to the list of a document, in several steps. */
+function appendOp(key: string, item: string): WriteOp {
+  const operations = [{ op: '$push', path: 'items', value: item }]
+  const json = JSON.stringify([{ key, upsert: true, operations }])
+  const [transform] = parseTransforms(Buffer.from(json), 'transforms')
+  return { kind: 'transform', key: Buffer.from(key), transform: must(transform, 'a transform') }
+}
+
+/** A shard whose commands take several turns, over a disk that is done after any number of turns and microtasks. */
+async function openBusy(seed: number) {
+  const random = seededRandom(seed)
+  const below = (bound: number): number => Math.floor(random() * bound)
+  const disk = new FaultyDisk(seed, {
+    pace: async () => {
+      for (let turns = below(4); turns > 0; turns -= 1) await nextTurn()
+      for (let microtasks = below(40); microtasks > 0; microtasks -= 1) await Promise.resolve()
+    },
+  })
+  let ms = 0
+  const clock = { ...systemClock, monotonicMs: () => (ms += below(8)) }
+  const shard: LocalShard = await LocalShard.open({
+    id: ID,
+    range: { start: Buffer.alloc(0), end: undefined },
+    store: await disk.open(ID),
+    journal: await openTestJournal({ disk, clock }),
+    hybridClock: await HybridClock.open(clock, memoryBound),
+    clock,
+    router: routesTo(() => shard),
+    settings: NO_SETTINGS,
+  })
+  return { shard, disk, below }
+}
+
+/** Appends each item behind another write, as soon as some turns are over. Answers those that were acknowledged. */
+async function appendAll(shard: LocalShard, items: readonly string[]): Promise<readonly string[]> {
+  const appended = items.map(async (item, n) => {
+    for (let turns = n % 5; turns > 0; turns -= 1) await nextTurn()
+    for (const op of [putOp(`other ${item}`, 1), appendOp('list', item)]) {
+      try {
+        await shard.write({ checks: [], ops: [op], ttl: undefined })
+      } catch (error) {
+        expect(error).to.include({ code: 'DISK_FULL' })
+        return []
+      }
+    }
+    return [item]
+  })
+  return (await Promise.all(appended)).flat()
+}
+
+async function listOf(shard: LocalShard): Promise<readonly string[]> {
+  const found = await shard.read(Buffer.from('list'))
+  if (found === undefined) return []
+  const list: { readonly items: readonly string[] } = JSON.parse(jsonOf(found)?.toString() ?? '')
+  return list.items
+}
+
 describe("a shard's log", () => {
+  it('shows each command what those before it did, whenever the journal takes a group', async () => {
+    const { seed } = parseTestSettings(process.env)
+    for (const run of countTo(RUNS)) {
+      const { shard } = await openBusy(seed * RUNS + run)
+      const items = countTo(ITEMS).map((n) => `i${n}`)
+
+      const acknowledged = await appendAll(shard, items)
+
+      expect(acknowledged).to.deep.equal(items)
+      expect(await listOf(shard), `QUARRY_TEST_SEED=${seed}`).to.have.members(items)
+      await shard.close()
+    }
+  })
+
+  it('leaves nothing of what it refuses, however far a command was', async () => {
+    const { seed } = parseTestSettings(process.env)
+    let refused = 0
+    for (const run of countTo(RUNS)) {
+      const { shard, disk, below } = await openBusy(seed * RUNS + run)
+      const items = countTo(ITEMS).map((n) => `i${n}`)
+
+      const appending = appendAll(shard, items)
+      for (let turns = below(60); turns > 0; turns -= 1) await nextTurn()
+      disk.failWrites('DISK_FULL')
+      for (let turns = below(100); turns > 0; turns -= 1) await nextTurn()
+      disk.failWrites(undefined)
+      const acknowledged = await appending
+      const later = await appendAll(shard, ['later'])
+
+      refused += items.length - acknowledged.length
+      const wanted = [...acknowledged, ...later]
+      expect(await listOf(shard), `QUARRY_TEST_SEED=${seed}`).to.have.members(wanted)
+      await shard.close()
+    }
+    expect(refused, 'refused').to.be.above(RUNS / 10)
+  })
+
   it('writes the proposals of one turn as one group', async () => {
     const opened = await open()
     await write(opened, putOp('first', 1))
