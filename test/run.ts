@@ -5,9 +5,8 @@
 //   npm run test:all -- --rest   what `npm test` leaves out
 //   npm test -- ARGUMENTS        what mocha makes of them, in one process
 //
-// The checks run first, all at once. The tests run in three processes side by side, each of which takes the next
-// share of the files when it has done one; those that measure run at last and alone. On two cores the third makes use of
-// the time in which the others wait: for leases that end, for processes that start, for disks. Each line says how much of what
+// The checks run first, all at once. The tests run in two processes side by side, each of which takes the next
+// share of the files when it has done one; those that measure run at last and alone. Each line says how much of what
 // is expected to take time is done.
 //
 // Tests that choose at random take one seed, the same in each run, so that a failure is due to a change. The long
@@ -44,8 +43,8 @@ const CHECKS: readonly Step[] = [
 const TEST_FILES = 'test/{unit,tidy,conformance,contract,integration}/**/*.test.ts'
 
 const ALL_PORTS = '18000-31999'
-/** Each process has ports of its own: another one may take a port between its check and its use. */
-const PORTS_OF_PROCESS = ['18000-22499', '22500-26999', '27000-31999']
+/** Each process has ports of its own: the other one may take a port between its check and its use. */
+const PORTS_OF_PROCESS = ['18000-24999', '25000-31999']
 
 const SEED = { QUARRY_TEST_SEED: process.env['QUARRY_TEST_SEED'] ?? '1' }
 
