@@ -7,9 +7,13 @@ import type { Job, JobAnswer, LoadJob, LoadResult, ScanJob, ScanResult } from '.
 
 const SCRIPT = path.join(import.meta.dirname, 'generator-process.ts')
 
-/** The load generator, in a process of its own; it ends when this process does. */
+/**
+ * The load generator, in a process of its own; it ends when this process does. Jobs that are given at once run one
+ * after the other, so that no load takes processor time from another one that is measured.
+ */
 export class LoadGenerator implements AsyncDisposable {
   readonly #child: ChildProcess = fork(SCRIPT)
+  #last: Promise<unknown> = Promise.resolve()
 
   async load(job: Omit<LoadJob, 'kind'>): Promise<LoadResult> {
     const answer = await this.#run({ kind: 'load', ...job })
@@ -30,7 +34,13 @@ export class LoadGenerator implements AsyncDisposable {
     await exited
   }
 
-  async #run(job: Job): Promise<JobAnswer> {
+  #run(job: Job): Promise<JobAnswer> {
+    const run = this.#last.then(() => this.#runNow(job))
+    this.#last = run.catch(() => undefined) // its caller gets the error; the next job runs
+    return run
+  }
+
+  async #runNow(job: Job): Promise<JobAnswer> {
     const done = new AbortController()
     const ended = once(this.#child, 'exit', { signal: done.signal }).then(() => {
       throw new Error('the load generator ended')
