@@ -11,7 +11,8 @@ import { LAYERS } from './layers.ts'
 const PICTURES: Readonly<Record<string, (layer: string) => boolean>> = {
   store: (layer) => layer.startsWith('node/'),
   inference: (layer) => layer.startsWith('inference/'),
-  rest: (layer) => !/^(?:node|inference)\//.test(layer),
+  operator: (layer) => layer.startsWith('operator/'),
+  rest: (layer) => !/^(?:node|inference|operator)\//.test(layer),
 }
 
 /** Draws every picture between `<!-- picture: NAME -->` and `<!-- /picture -->` again. */

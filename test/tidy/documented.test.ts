@@ -7,7 +7,7 @@ const DECLARATION = /^export (?:abstract )?(?:interface|class) (?<name>\w+)/
 const DECORATED = /^\s*@/
 
 const sources = globSync(
-  ['{cli,node,inference,lib,door,openapi}/**/*.ts', 'clients/typescript/{*.ts,src/*.ts}'],
+  ['{cli,node,inference,operator,lib,door,openapi}/**/*.ts', 'clients/typescript/{*.ts,src/*.ts}'],
   { cwd: ROOT },
 )
 

@@ -29,7 +29,7 @@ const HEADLESS: Habit = [/^\s*\/\*\* Of\b/, 'begin with the noun: the bytes of, 
 
 const sources = globSync(
   [
-    '{bench,cli,node,inference,lib,door,openapi,test}/**/*.ts',
+    '{bench,cli,node,inference,operator,lib,door,openapi,test}/**/*.ts',
     'clients/typescript/{*.ts,src/*.ts}',
   ],
   { cwd: ROOT },
