@@ -33,7 +33,7 @@ const SHARED: readonly string[] = [
   'W',
 ]
 
-const sources = globSync('{node,lib,inference,door,cli,clients/typescript/src}/**/*.ts', {
+const sources = globSync('{node,lib,inference,operator,door,cli,clients/typescript/src}/**/*.ts', {
   cwd: ROOT,
 })
 
