@@ -30,12 +30,18 @@ const STATES: Readonly<Record<NodeWish, string>> = {
 
 /** Changes what a node is used for. Waiting ends when an emptied node holds nothing. */
 export async function steerNode(
-  asked: Asked & { readonly node: string; readonly wish: NodeWish },
+  asked: Asked & {
+    readonly node: string
+    readonly wish: NodeWish
+    readonly operationId: string | undefined
+  },
   context: CliContext,
 ): Promise<void> {
-  const { client, node, wish, waits, asJson } = asked
+  const { client, node, wish, waits, asJson, operationId } = asked
   const path = `/cluster/nodes/${encodeURIComponent(node)}/${wish}`
-  const begun = parseNode((await client.request({ method: 'POST', path })).text)
+  const body =
+    operationId === undefined ? {} : { body: JSON.stringify({ operation_id: operationId }) }
+  const begun = parseNode((await client.request({ method: 'POST', path, ...body })).text)
   let last: NodeAnswer = begun
   if (waits && begun.emptying !== undefined) {
     const total = workOf(begun.emptying)

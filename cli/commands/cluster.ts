@@ -26,6 +26,15 @@ interface SteerOptions extends ClientOptions {
   readonly wait: boolean
 }
 
+interface OperationOptions extends ClientOptions {
+  readonly operationId?: string
+}
+
+const OPERATION_ID = [
+  '--operation-id <id>',
+  'names what this is a part of; other operations cannot take or end it',
+] as const
+
 export function addClusterCommand(program: Command, context: CliContext): void {
   const cluster = program
     .command('cluster')
@@ -156,13 +165,16 @@ function addNodeWish(
     .summary(summary)
     .description(`${description} <node> is its name, its id, or the beginning of that.`)
     .option('--no-wait', 'do not wait until the node is empty')
+    .option(...OPERATION_ID)
     .addHelpText('after', examples(example))
   if (wish === 'decommission') command.option('--yes', 'do not ask')
-  command.action(async (text: string, options: SteerOptions & { readonly yes?: boolean }) => {
+  type Options = SteerOptions & OperationOptions & { readonly yes?: boolean }
+  command.action(async (text: string, options: Options) => {
     const client = openClient(options, context)
     const node = await findNode(client, text)
     if (wish === 'decommission' && options.yes !== true) await confirm(node.id, context)
-    await steerNode({ client, wish, node: node.id, ...flagsOf(options) }, context)
+    const { operationId } = options
+    await steerNode({ client, wish, node: node.id, operationId, ...flagsOf(options) }, context)
   })
 }
 
@@ -170,10 +182,12 @@ function addUndrain(cluster: Command, context: CliContext): void {
   clientCommand(cluster.command('undrain <node>'), context)
     .summary('use a node again')
     .description('End the drain of a node: it gets replicas and leaderships again.')
-    .action(async (text: string, options: ClientOptions) => {
+    .option('--operation-id <id>', 'end it only if it belongs to this operation')
+    .action(async (text: string, options: OperationOptions) => {
       const client = openClient(options, context)
       const { id } = await findNode(client, text)
-      const asked = { client, node: id, waits: false, asJson: options.json === true }
+      const { operationId, json } = options
+      const asked = { client, node: id, operationId, waits: false, asJson: json === true }
       await steerNode({ ...asked, wish: 'undrain' }, context)
     })
 }

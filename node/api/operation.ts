@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { runInTurn, type Sliced } from '../../lib/sliced.ts'
 import type { Contract } from '../../door/contract.ts'
 import type { DocsPage } from '../../door/docs-page.ts'
+import { validatedBody } from '../../door/operation.ts'
 import type { Handler as DoorHandler, OperationRequest } from '../../door/operation.ts'
 import type { Principal } from '../../door/principal.ts'
 import type { ClusterService } from '../coordinator/cluster/cluster-service.ts'
@@ -38,6 +39,11 @@ export function indexOf({ params }: OperationRequest): string {
 
 export function nodeOf({ params }: OperationRequest): string {
   return must(params['nodeId'], 'nodeId in the path template')
+}
+
+/** The operation of which a request is a part, if its body names one. */
+export function operationIdOf(request: OperationRequest): string | undefined {
+  return validatedBody<{ readonly operation_id?: string }>(request).operation_id
 }
 
 export function shardOf({ params }: OperationRequest): string {

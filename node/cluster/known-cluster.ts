@@ -14,6 +14,8 @@ export interface KnownNode {
   readonly name?: string | undefined
   /** Undefined for a node that is registered and has no record. */
   readonly state: NodeState | undefined
+  /** The operation that drains or decommissions it. */
+  readonly operationId?: string | undefined
   /** Undefined while the node is away. */
   readonly registration: NodeRegistration | undefined
   /** The last known ones, because a node may serve although its lease is lost. */
@@ -54,6 +56,7 @@ export class KnownCluster {
           zone: observed.record?.zone ?? '',
           name: observed.record?.name,
           state: observed.record?.state,
+          operationId: observed.record?.operationId,
           addresses: addresses ?? observed.record?.addresses,
         }))
       default:

@@ -12,7 +12,7 @@ type Known = Pick<ClusterMap, 'nodes' | 'shards' | 'moveOf'>
 /** What only a controller knows is left out: whether a node that is away is lost, and whether one is empty for good. */
 export function knownNodes(map: Known): readonly NodeReport[] {
   const counts = countReplicas(map)
-  return map.nodes().flatMap(({ id, name, zone, state, registration, addresses }) => {
+  return map.nodes().flatMap(({ id, name, zone, state, registration, addresses, operationId }) => {
     if (state === 'forgotten') return []
     const held = counts.get(id) ?? NOTHING
     const isEmptied = state === 'draining' || state === 'decommissioned'
@@ -28,6 +28,7 @@ export function knownNodes(map: Known): readonly NodeReport[] {
       unreached: registration?.unreached,
       ...held,
       neededFor: NOT_NOW,
+      operationId,
       emptying: isEmptied ? emptyingOf(held) : undefined,
     }
   })

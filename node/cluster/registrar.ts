@@ -162,7 +162,9 @@ export class Registrar {
     const state = before?.state ?? 'serving'
     const isSame = before?.incarnation === incarnation
     const operation = isSame ? before.operation : `join/${id}/${incarnation}`
-    return { id, zone, name, addresses, state, incarnation, operation }
+    const { operationId, endedOperationId } = before ?? {}
+    const life = { id, zone, name, addresses, state, incarnation, operation }
+    return { ...life, operationId, endedOperationId }
   }
 
   #registration({ isLeaving, unreached }: Said): Buffer {

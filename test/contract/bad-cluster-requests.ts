@@ -38,6 +38,30 @@ export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
     ['a slash in a node', { path: `${C}/nodes/a%2Fb/drain` }, 'INVALID_ARGUMENT'],
     ['a long node', { path: `${C}/nodes/${'n'.repeat(129)}/drain` }, 'INVALID_ARGUMENT'],
     ['an unknown wish', { path: `${C}/nodes/node/destroy` }, 'NOT_FOUND'],
+    [
+      'an operation without a name',
+      { path: `${C}/nodes/node/drain`, body: '{"operation_id":""}' },
+      'INVALID_ARGUMENT',
+      /operation_id/,
+    ],
+    [
+      'an operation with a long name',
+      { path: `${C}/nodes/node/undrain`, body: `{"operation_id":"${'o'.repeat(129)}"}` },
+      'INVALID_ARGUMENT',
+      /operation_id/,
+    ],
+    [
+      'an operation with a space',
+      { path: `${C}/nodes/node/decommission`, body: '{"operation_id":"a b"}' },
+      'INVALID_ARGUMENT',
+      /operation_id/,
+    ],
+    [
+      'an operation that is misspelt',
+      { path: `${C}/nodes/node/drain`, body: '{"operationId":"a"}' },
+      'INVALID_ARGUMENT',
+      /operationId/,
+    ],
     ['a wish by GET', { method: 'GET', path: `${C}/nodes/node/drain` }, 'METHOD_NOT_ALLOWED'],
   ],
   moveReplica: [
@@ -89,6 +113,12 @@ export const BAD_SWARM_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
   ],
   'steering in swarm mode': [
     ['a drain', { path: `${C}/nodes/node/drain` }, 'INVALID_ARGUMENT', /swarm mode/],
+    [
+      'a drain by an operation',
+      { path: `${C}/nodes/node/drain`, body: '{"operation_id":"a"}' },
+      'INVALID_ARGUMENT',
+      /swarm mode/,
+    ],
   ],
 }
 

@@ -166,6 +166,15 @@ describe('quarry cluster', () => {
     expect(back.stdout).to.equal(`node ${ONE} is in use\n`)
   })
 
+  it('drain and undrain by an operation keep others out', async () => {
+    const drained = await run(['drain', '7c1e', '--no-wait', '--operation-id', 'a'])
+    const other = await run(['undrain', '7c1e', '--operation-id', 'b'])
+    const back = await run(['undrain', '7c1e', '--operation-id', 'a'])
+
+    expect([drained.exitCode, other.exitCode, back.exitCode]).to.deep.equal([0, 1, 0])
+    expect(other.stderr).to.include('is draining by the operation a, and not by b')
+  })
+
   it('drain says why it waits, and that somebody else ended it', async () => {
     control.leave(TWO)
     control.leave(FOUR)

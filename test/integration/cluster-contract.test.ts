@@ -85,6 +85,25 @@ function describeSteering(operate: Operate): void {
     expect(JSON.parse(used.body).state).to.equal('serving')
   })
 
+  it('keep the drain of one operation from others', async () => {
+    const shown: readonly ShownNode[] = JSON.parse((await operate('listNodes', NODES)).body).nodes
+    const { id } = must(shown[1], 'a node')
+
+    const drained = await operate('drainNode', `${NODES}/${id}/drain`, by('scale-down-7'))
+    const again = await operate('drainNode', `${NODES}/${id}/drain`, by('scale-down-7'))
+    const other = await operate('undrainNode', `${NODES}/${id}/undrain`, by('scale-down-8'))
+    const out = await operate('decommissionNode', `${NODES}/${id}/decommission`, by('x'))
+    const used = await operate('undrainNode', `${NODES}/${id}/undrain`, by('scale-down-7'))
+    const late = await operate('drainNode', `${NODES}/${id}/drain`, by('scale-down-7'))
+
+    const statuses = [drained, again, other, out, used, late].map(({ status }) => status)
+    expect(statuses).to.deep.equal([202, 202, 409, 409, 202, 409])
+    expect(JSON.parse(drained.body).operation_id).to.equal('scale-down-7')
+    expect(JSON.parse(other.body).error).to.include('scale-down-7').and.include('scale-down-8')
+    expect(JSON.parse(used.body)).to.include({ state: 'serving' })
+    expect(JSON.parse(used.body)).to.not.have.property('operation_id')
+  })
+
   it('recover nothing while no node waits, however often', async () => {
     for (const body of ['', '{}', '{"without":["node"]}']) {
       const { status, body: text } = await operate('recoverCluster', RECOVER, body)
@@ -120,4 +139,8 @@ function describeSteering(operate: Operate): void {
 
     expect([status, forgotten.status]).to.deep.equal([404, 404])
   })
+}
+
+function by(operation: string): string {
+  return JSON.stringify({ operation_id: operation })
 }

@@ -23,6 +23,7 @@ import type {
   MergeRequest,
   MergeResult,
   MoveRequest,
+  NodeOperation,
   NodeList,
   QueryAnswer,
   QueryRequest,
@@ -61,6 +62,15 @@ export interface ListOptions extends CallOptions {
   readonly prefix?: string
   /** Only tables whose names match this regular expression. */
   readonly pattern?: string
+}
+
+/** The options of calls that steer a node. */
+export interface SteerOptions extends CallOptions {
+  /**
+   * Names the operation of which the call is a part. Repeating the call is harmless, and while the operation has the node,
+   * calls of others are refused with ConflictError.
+   */
+  readonly operationId?: string
 }
 
 /** The options of `listShards`. */
@@ -341,18 +351,21 @@ export class StoreClient {
   }
 
   /** Gives what the node holds to others. `listNodes` shows the progress in `emptying`. */
-  drainNode(node: string, options?: CallOptions): Promise<ClusterNode> {
-    return this.#steer(`${nodePath(node)}/drain`, undefined, options)
+  drainNode(node: string, { operationId, ...options }: SteerOptions = {}): Promise<ClusterNode> {
+    return this.#steer(`${nodePath(node)}/drain`, operationOf(operationId), options)
   }
 
-  /** Ends a drain. */
-  undrainNode(node: string, options?: CallOptions): Promise<ClusterNode> {
-    return this.#steer(`${nodePath(node)}/undrain`, undefined, options)
+  /** Ends a drain; with an operation, only the drain of that one. */
+  undrainNode(node: string, { operationId, ...options }: SteerOptions = {}): Promise<ClusterNode> {
+    return this.#steer(`${nodePath(node)}/undrain`, operationOf(operationId), options)
   }
 
   /** Empties the node; it is never used again. */
-  decommissionNode(node: string, options?: CallOptions): Promise<ClusterNode> {
-    return this.#steer(`${nodePath(node)}/decommission`, undefined, options)
+  decommissionNode(
+    node: string,
+    { operationId, ...options }: SteerOptions = {},
+  ): Promise<ClusterNode> {
+    return this.#steer(`${nodePath(node)}/decommission`, operationOf(operationId), options)
   }
 
   /** Forgets a node that was decommissioned, is gone and holds nothing. */
@@ -446,6 +459,10 @@ export class StoreClient {
 function resultOf([result]: QueryAnswer['responses']): QueryResult {
   if (result !== undefined && 'hits' in result) return result
   throw new QuarryError('the server answered without the result of the query')
+}
+
+function operationOf(operationId: string | undefined): NodeOperation | undefined {
+  return operationId === undefined ? undefined : { operation_id: operationId }
 }
 
 /** Absent unless the read was stale. */

@@ -1,5 +1,7 @@
 import { jsonReply } from '../../../lib/http/reply.ts'
-import { nodeOf, type Handler } from '../operation.ts'
+import { nodeOf, operationIdOf, type Handler } from '../operation.ts'
 
-export const decommissionNode: Handler = async (request, { cluster }) =>
-  jsonReply(202, await cluster.steerNode(nodeOf(request), 'decommission'))
+export const decommissionNode: Handler = async (request, { cluster }) => {
+  const steering = { wish: 'decommission', operationId: operationIdOf(request) } as const
+  return jsonReply(202, await cluster.steerNode(nodeOf(request), steering))
+}

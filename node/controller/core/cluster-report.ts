@@ -52,6 +52,8 @@ export interface NodeReport {
    * its shards serves reads and writes without it.
    */
   readonly neededFor: string | undefined
+  /** The operation that drains or decommissions it; undefined: it has no id, or nobody does. */
+  readonly operationId: string | undefined
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingReport | undefined
 }
@@ -230,6 +232,7 @@ function reportNode(node: NodeView, cluster: ClusterView): NodeReport {
     movesIn: node.incoming,
     movesOut: node.outgoing,
     neededFor: neededFor(node, cluster),
+    operationId: stored?.record.operationId,
     emptying: state === undefined || state === 'serving' ? undefined : reportEmptying(node),
   }
 }

@@ -1,15 +1,13 @@
-// What operators ask for. Each request is answered by a change to commit, or refused with the reason; what
-// follows from it (moves, transfers) is the controller's.
+// What operators ask for of shards. Each request is answered by a step, or refused with the reason; what follows from
+// it is the controller's.
 
-import type { Commit } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { handOver, isAlive } from './decisions/elections.ts'
 import { startMove } from './decisions/move-steps.ts'
 import { hasRoom } from './decisions/placement.ts'
 import { isFeedingEnough } from './decisions/repairs.ts'
 import type { Step } from './decisions/step.ts'
-import { encodeNode, nodeKey, type ShardPath } from './records/cluster-codec.ts'
-import type { NodeRecord, NodeState } from './records/node-record.ts'
+import type { ShardPath } from './records/cluster-codec.ts'
 import type { ClusterView } from './view/cluster-view.ts'
 import type { NodeView } from './view/node-view.ts'
 import { isInSync, type ShardView } from './view/shard-view.ts'
@@ -17,52 +15,6 @@ import { isInSync, type ShardView } from './view/shard-view.ts'
 /** Nothing has changed, for this reason. */
 export interface Refusal {
   readonly refused: string
-}
-
-/** What a node's state is after each request that was accepted. */
-export const STATE_AFTER: Readonly<Record<NodeRequest['kind'], NodeState>> = {
-  drain: 'draining',
-  undrain: 'serving',
-  decommission: 'decommissioned',
-  forget: 'forgotten',
-}
-
-/** In which states a node may be asked for each. What is already so is asked for without a change. */
-const STATES_BEFORE: Readonly<Record<NodeRequest['kind'], readonly NodeState[]>> = {
-  drain: ['serving', 'draining'],
-  undrain: ['serving', 'draining'],
-  decommission: ['serving', 'draining', 'decommissioned'],
-  forget: ['decommissioned', 'forgotten'],
-}
-
-/** A wish for a node. Asking again for what is already so is accepted. */
-export interface NodeRequest {
-  readonly kind: 'drain' | 'undrain' | 'decommission' | 'forget'
-  readonly node: NodeId
-  readonly operation: string
-}
-
-/** The nodes' records, as far as a request needs them. */
-interface StoredNodes {
-  readonly nodes: ReadonlyMap<NodeId, Pick<NodeView, 'stored'>>
-}
-
-/** The change of the node's record. It holds for the record that was seen. */
-export function requestOfNode(cluster: StoredNodes, request: NodeRequest): Commit | Refusal {
-  const { kind, node: id, operation } = request
-  const stored = cluster.nodes.get(id)?.stored
-  if (stored === undefined) return { refused: `no node ${id} has joined the cluster` }
-  if (!STATES_BEFORE[kind].includes(stored.record.state)) {
-    const { state } = stored.record
-    const wayOut =
-      kind === 'forget' ? 'decommission it first' : 'start it over an empty data directory'
-    return { refused: `${id} is ${state}; ${wayOut}` }
-  }
-  const record: NodeRecord = { ...stored.record, state: STATE_AFTER[kind], operation }
-  return {
-    when: [{ key: nodeKey(id), modRevision: stored.revision }],
-    changes: [{ type: 'put', key: nodeKey(id), value: encodeNode(record) }],
-  }
 }
 
 /** A move that an operator asks for. It keeps the limits that all moves keep. */

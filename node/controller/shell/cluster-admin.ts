@@ -9,13 +9,10 @@ import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { ClusterReport, NodeReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
-import {
-  requestOfNode,
-  STATE_AFTER,
-  type NodeRequest,
-  type Refusal,
-} from '../core/operator-requests.ts'
+import { requestOfNode, type NodeRequest, type NodeWish } from '../core/node-requests.ts'
+import type { Refusal } from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
+import type { NodeRecord } from '../core/records/node-record.ts'
 import type { Controller } from './controller.ts'
 import type { ControllerPeers } from './controller-calls.ts'
 import {
@@ -110,14 +107,16 @@ export class ClusterAdmin {
     throw unexpected(answer)
   }
 
-  async requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined> {
+  async requestOfNode(wish: NodeWish): Promise<Refusal | undefined> {
     const operation = this.#with.newOperation()
     for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
-      const refusal = await this.#tryNode({ ...request, operation })
-      if (refusal === undefined) await this.#heard(request)
-      if (refusal !== 'changed') return refusal
+      const outcome = await this.#tryNode({ ...wish, operation })
+      if (outcome === 'changed') continue
+      if ('refused' in outcome) return outcome
+      await this.#heard(outcome)
+      return undefined
     }
-    throw new ServiceError('UNAVAILABLE', `the record of ${request.node} changes all the time`)
+    throw new ServiceError('UNAVAILABLE', `the record of ${wish.node} changes all the time`)
   }
 
   requestMove(request: {
@@ -149,27 +148,31 @@ export class ClusterAdmin {
     if (isReachable && some.length > 0) peers.tellSizes(elected, some)
   }
 
-  async #tryNode(request: NodeRequest): Promise<Refusal | undefined | 'changed'> {
+  /** Answers the record that is stored then. */
+  async #tryNode(request: NodeRequest): Promise<NodeRecord | Refusal | 'changed'> {
     const { coordination } = this.#with
     const entry = await coordination.get(nodeKey(request.node))
     const stored = entry && { record: decodeNode(entry.value), revision: entry.modRevision }
-    const commit = requestOfNode({ nodes: new Map([[request.node, { stored }]]) }, request)
-    if ('refused' in commit) return commit
+    const accepted = requestOfNode({ nodes: new Map([[request.node, { stored }]]) }, request)
+    if ('refused' in accepted) return accepted
+    const { record, commit } = accepted
+    if (commit === undefined) return record
     const outcome = await coordination.commit(commit)
-    return outcome.kind === 'committed' ? undefined : 'changed'
+    return outcome.kind === 'committed' ? record : 'changed'
   }
 
   /** The controller hears of the commit by its watch, a moment later. */
-  async #heard({ kind, node }: Pick<NodeRequest, 'kind' | 'node'>): Promise<void> {
+  async #heard({ id, state, operationId }: NodeRecord): Promise<void> {
     const { clock } = this.#with
     const untilMs = clock.monotonicMs() + HEARD_MS
     // A report looks at the whole cluster, so each one comes after twice the pause.
     for (let pauseMs = LOOK_MS; clock.monotonicMs() < untilMs; pauseMs *= 2) {
       try {
         const { nodes } = await this.report()
-        const found = nodes.find(({ id }) => id === node)
+        const found = nodes.find((node) => node.id === id)
         // A forgotten node is listed no more.
-        if (kind === 'forget' ? found === undefined : found?.state === STATE_AFTER[kind]) return
+        if (state === 'forgotten' && found === undefined) return
+        if (found?.state === state && found.operationId === operationId) return
       } catch {
         return // the change is stored, though no controller reports it now
       }

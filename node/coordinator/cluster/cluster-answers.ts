@@ -94,6 +94,8 @@ export interface ClusterNode {
   readonly version?: string
   /** `host:port` for clients, of its last life while it is away. */
   readonly api?: string
+  /** The operation that drains or decommissions it. */
+  readonly operation_id?: string
   /** Why it takes no replicas: other nodes do not reach it, or it does not reach them. */
   readonly unreached?: string
   readonly replicas: number

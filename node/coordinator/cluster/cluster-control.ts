@@ -7,7 +7,8 @@ import type {
   ShardQuery,
   ShardReport,
 } from '../../controller/core/cluster-report.ts'
-import type { NodeRequest, Refusal } from '../../controller/core/operator-requests.ts'
+import type { NodeWish } from '../../controller/core/node-requests.ts'
+import type { Refusal } from '../../controller/core/operator-requests.ts'
 import type { KnownCounts } from '../../cluster/known-counts.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
@@ -35,7 +36,7 @@ export interface ClusterControl {
   knownNodes(): readonly NodeReport[]
   report(): Promise<ClusterReport>
   listShards(query: ShardQuery): Promise<readonly ShardReport[]>
-  requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined>
+  requestOfNode(wish: NodeWish): Promise<Refusal | undefined>
   requestMove(request: {
     readonly path: ShardPath
     readonly from: NodeId

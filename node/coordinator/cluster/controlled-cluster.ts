@@ -11,7 +11,7 @@ import type {
   ShardReport,
 } from '../../controller/core/cluster-report.ts'
 import type { KnownCounts } from '../../cluster/known-counts.ts'
-import type { NodeRequest, Refusal } from '../../controller/core/operator-requests.ts'
+import type { Refusal } from '../../controller/core/operator-requests.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeCondition } from '../../controller/core/view/node-view.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
@@ -31,7 +31,7 @@ import type {
   WaitingShard,
 } from './cluster-answers.ts'
 import type { ClusterControl } from './cluster-control.ts'
-import type { ClusterService, ShardFilter } from './cluster-service.ts'
+import type { ClusterService, NodeSteering, ShardFilter } from './cluster-service.ts'
 import type { Leftovers } from './leftovers.ts'
 import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 
@@ -132,12 +132,9 @@ export class ControlledCluster implements ClusterService {
     return worst
   }
 
-  async steerNode(
-    node: string,
-    wish: Exclude<NodeRequest['kind'], 'forget'>,
-  ): Promise<ClusterNode> {
+  async steerNode(node: string, { wish, operationId }: NodeSteering): Promise<ClusterNode> {
     await this.#node(node)
-    accepted(await this.#with.control.requestOfNode({ kind: wish, node }))
+    accepted(await this.#with.control.requestOfNode({ kind: wish, node, operationId }))
     return this.#nodeOf(await this.#node(node))
   }
 
@@ -232,7 +229,7 @@ export class ControlledCluster implements ClusterService {
 
   #nodeOf(node: NodeReport): ClusterNode {
     const { id, name, zone, state, condition, incarnation, version, addresses } = node
-    const { unreached, neededFor } = node
+    const { unreached, neededFor, operationId } = node
     const emptying = this.#emptyingOf(node)
     return {
       id,
@@ -243,6 +240,7 @@ export class ControlledCluster implements ClusterService {
       ...(incarnation === undefined ? {} : { incarnation }),
       ...(version === undefined ? {} : { version }),
       ...(addresses === undefined ? {} : { api: addresses.api }),
+      ...(operationId === undefined ? {} : { operation_id: operationId }),
       ...(unreached === undefined ? {} : { unreached }),
       replicas: node.replicas,
       leaders: node.leaders,

@@ -15,11 +15,10 @@ import { ControllerCore } from '../../../node/controller/core/controller-core.ts
 import type { PlannedCommit } from '../../../node/controller/core/planned-commit.ts'
 import {
   requestMove,
-  requestOfNode,
   requestTransfer,
-  type NodeRequest,
   type Refusal,
 } from '../../../node/controller/core/operator-requests.ts'
+import { requestOfNode, type NodeWish } from '../../../node/controller/core/node-requests.ts'
 import type { ShardPath } from '../../../node/controller/core/records/cluster-codec.ts'
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
 import type { KnownCounts } from '../../../node/cluster/known-counts.ts'
@@ -155,10 +154,10 @@ export class SteeredCluster implements ClusterControl {
     return listShards(this.core.cluster, query)
   }
 
-  async requestOfNode(request: Omit<NodeRequest, 'operation'>): Promise<Refusal | undefined> {
-    const asked = requestOfNode(this.core.cluster, { ...request, operation: 'o' })
+  async requestOfNode(wish: NodeWish): Promise<Refusal | undefined> {
+    const asked = requestOfNode(this.core.cluster, { ...wish, operation: 'o' })
     if ('refused' in asked) return asked
-    this.#put(asked)
+    if (asked.commit !== undefined) this.#put(asked.commit)
     this.#pass()
     return undefined
   }

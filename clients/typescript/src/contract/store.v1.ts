@@ -497,6 +497,11 @@ export interface paths {
          * @description The node gives its leaderships and replicas to others, and gets no more until it is undrained. It
          *     answers requests as before. `emptying` of the answer, and later of `GET /cluster/nodes`, shows the
          *     progress; the drain is over when `done` is true. A node that is drained already is left as it is.
+         *
+         *     With an `operation_id`, the drain belongs to that operation: `operation_id` of the node shows it, asking again with
+         *     the same id is harmless, and CONFLICT names both ids to a caller with another one. A drain without an id becomes
+         *     that of the first operation that asks with one. An operation that an undrain has ended never drains the node again,
+         *     however late its request arrives.
          */
         readonly post: operations["drainNode"];
         readonly delete?: never;
@@ -518,6 +523,9 @@ export interface paths {
          * Use a node again
          * @description Ends a drain, whether it is over or not: the node takes replicas and leaderships again. A node that
          *     is not drained is left as it is.
+         *
+         *     With an `operation_id`, only the drain of that operation is ended: CONFLICT names both if the drain is of another
+         *     one, or of none. The operation is over then, also where its drain has not arrived yet. Without an id every drain is ended.
          */
         readonly post: operations["undrainNode"];
         readonly delete?: never;
@@ -561,6 +569,8 @@ export interface paths {
          * @description Like a drain, but final: the node is never used again, and replicas of one that is away are replaced
          *     at once. The machine can come back by a start over an empty data directory. Stop the node when
          *     `emptying.done` is true.
+         *
+         *     An `operation_id` is as that of a drain. A drain and the decommission after it may have the same one.
          */
         readonly post: operations["decommissionNode"];
         readonly delete?: never;
@@ -2446,6 +2456,11 @@ export interface components {
             /** @description Why no controller reports; with `age_ms` only. */
             readonly problem?: string;
         };
+        /** @description Names what somebody is doing, such as one scale-down, in the words of the caller. Another one has another id. */
+        readonly OperationId: string;
+        readonly NodeOperation: {
+            readonly operation_id?: components["schemas"]["OperationId"];
+        };
         readonly CollectRequest: {
             /** @description The replicas to remove. Without any, they are listed. */
             readonly shards?: readonly components["schemas"]["ShardId"][];
@@ -2554,6 +2569,8 @@ export interface components {
             readonly version?: string;
             /** @description `host:port` for clients, of its last life while it is away. */
             readonly api?: string;
+            /** @description The operation that drains or decommissions it. Absent where nobody named one, and of other nodes. */
+            readonly operation_id?: components["schemas"]["OperationId"];
             /**
              * @description Why it takes no replicas although it is registered: other nodes cannot use it, such as for a wrong
              *     secret, a wrong `--advertise-url` or a network that passes messages in one direction. Absent where
@@ -3113,6 +3130,8 @@ export type ShardTroubleFilter = components['schemas']['ShardTroubleFilter'];
 export type ClusterSummary = components['schemas']['ClusterSummary'];
 export type WaitingShard = components['schemas']['WaitingShard'];
 export type NodeList = components['schemas']['NodeList'];
+export type OperationId = components['schemas']['OperationId'];
+export type NodeOperation = components['schemas']['NodeOperation'];
 export type CollectRequest = components['schemas']['CollectRequest'];
 export type Leftovers = components['schemas']['Leftovers'];
 export type RecoveryRequest = components['schemas']['RecoveryRequest'];
@@ -4539,7 +4558,16 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "operation_id": "scale-down-7"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NodeOperation"];
+            };
+        };
         readonly responses: {
             /** @description The drain has begun. */
             readonly 202: {
@@ -4553,6 +4581,7 @@ export interface operations {
                      *       "zone": "berlin-a",
                      *       "state": "draining",
                      *       "condition": "emptying",
+                     *       "operation_id": "scale-down-7",
                      *       "incarnation": 4,
                      *       "version": "0.1.0",
                      *       "api": "10.0.0.12:8080",
@@ -4578,6 +4607,8 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -4598,7 +4629,16 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "operation_id": "scale-down-7"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NodeOperation"];
+            };
+        };
         readonly responses: {
             /** @description The node is in use. */
             readonly 202: {
@@ -4630,6 +4670,8 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];
@@ -4684,7 +4726,16 @@ export interface operations {
             };
             readonly cookie?: never;
         };
-        readonly requestBody?: never;
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "operation_id": "scale-down-7"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["NodeOperation"];
+            };
+        };
         readonly responses: {
             /** @description The node is being emptied. */
             readonly 202: {
@@ -4698,6 +4749,7 @@ export interface operations {
                      *       "zone": "berlin-a",
                      *       "state": "decommissioned",
                      *       "condition": "emptying",
+                     *       "operation_id": "scale-down-7",
                      *       "incarnation": 4,
                      *       "version": "0.1.0",
                      *       "api": "10.0.0.12:8080",
@@ -4723,6 +4775,8 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 417: components["responses"]["ExpectationFailed"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["Internal"];

@@ -79,7 +79,9 @@ export function decodeIdentity(bytes: Uint8Array): ClusterIdentity {
 
 export function encodeNode(record: NodeRecord): Buffer {
   const { id, zone, name, addresses, state, incarnation, operation } = record
-  return encoded({ format: FORMAT, id, zone, name, ...addresses, state, incarnation, operation })
+  const { operationId, endedOperationId } = record
+  const life = { id, zone, name, ...addresses, state, incarnation, operation }
+  return encoded({ format: FORMAT, ...life, operationId, endedOperationId })
 }
 
 export function decodeNode(bytes: Uint8Array): NodeRecord {
@@ -92,6 +94,8 @@ export function decodeNode(bytes: Uint8Array): NodeRecord {
     state: stored.oneOf('state', NODE_STATES),
     incarnation: stored.count('incarnation'),
     operation: stored.text('operation'),
+    ...textIn(stored, 'operationId'),
+    ...textIn(stored, 'endedOperationId'),
   }
 }
 

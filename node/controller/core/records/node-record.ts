@@ -26,6 +26,10 @@ export interface NodeRecord {
   readonly incarnation: number
   /** Names the change that made this record. */
   readonly operation: string
+  /** The operation that drains or decommissions it, in the words of the caller; absent: it has no id. */
+  readonly operationId?: string | undefined
+  /** The last operation that an undrain has ended: it never drains the node again. */
+  readonly endedOperationId?: string | undefined
 }
 
 /** The life of a node. The key is attached to its lease, so that it vanishes with it. */

@@ -127,7 +127,8 @@ describe('joinCluster', () => {
   it('keeps what operators want of it, and tells a new zone', async () => {
     await (await join()).close()
     const before = await common.get(nodeKey('n1'))
-    const drained = { ...decodeNode(before!.value), state: 'draining' as const }
+    const operations = { operationId: 'a', endedOperationId: 'b' }
+    const drained = { ...decodeNode(before!.value), state: 'draining' as const, ...operations }
     await common.commit({
       when: [],
       changes: [{ type: 'put', key: nodeKey('n1'), value: encodeNode(drained) }],
@@ -136,6 +137,7 @@ describe('joinCluster', () => {
     await join({ zone: 'other' })
 
     expect(await record()).to.include({ state: 'draining', zone: 'other', incarnation: 2 })
+    expect(await record()).to.include(operations)
   })
 
   it('refuses a decommissioned node', async () => {

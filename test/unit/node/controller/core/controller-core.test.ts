@@ -3,7 +3,6 @@ import { reportCluster } from '../../../../../node/controller/core/cluster-repor
 import { ControllerCore } from '../../../../../node/controller/core/controller-core.ts'
 import {
   requestMove,
-  requestOfNode,
   requestTransfer,
 } from '../../../../../node/controller/core/operator-requests.ts'
 import {
@@ -276,29 +275,6 @@ describe('reportCluster', () => {
 })
 
 describe('requests of operators', () => {
-  const request = { node: 'n1', operation: 'o/2' } as const
-
-  it('change the state of a node on the condition of its record', () => {
-    const { cluster } = controllerOf(['n1'])
-
-    const answer = requestOfNode(cluster, { kind: 'drain', ...request })
-
-    expect(answer).to.have.deep.property('when', [{ key: '/cluster/nodes/n1', modRevision: 10 }])
-  })
-
-  it('are refused for nodes that are unknown or decommissioned', () => {
-    const core = controllerOf([])
-    const unknown = requestOfNode(core.cluster, { kind: 'drain', ...request })
-    setState(core, 'n1', { state: 'decommissioned' })
-
-    const final = requestOfNode(core.cluster, { kind: 'undrain', ...request })
-
-    expect(unknown).to.have.property('refused', 'no node n1 has joined the cluster')
-    expect(final)
-      .to.have.property('refused')
-      .which.matches(/empty data directory/)
-  })
-
   it('move a replica and pass a leadership on', () => {
     const core = controllerOf(['n1', 'n2', 'n3', 'n4'])
     shardOn(core, ['n1', 'n2', 'n3'])

@@ -31,6 +31,7 @@ const NODE = {
   incarnation: 3,
   operation: 'c/1',
 } as const
+const STEERED = { ...NODE, operationId: 'scale-down-7', endedOperationId: 'scale-down-6' }
 const REGISTRATION = {
   id: 'n1',
   incarnation: 3,
@@ -66,6 +67,7 @@ describe('the records of a cluster', () => {
     const written = {
       identity: encodeIdentity(IDENTITY).toString(),
       node: encodeNode(NODE).toString(),
+      steered: encodeNode(STEERED).toString(),
       registration: encodeRegistration(REGISTRATION).toString(),
       configuration: encodeConfiguration(CONFIGURATION).toString(),
       leaderless: encodeConfiguration({ ...CONFIGURATION, leader: undefined }).toString(),
@@ -79,6 +81,7 @@ describe('the records of a cluster', () => {
   it('are read from the golden file', () => {
     expect(decodeIdentity(read('identity'))).to.deep.equal(IDENTITY)
     expect(decodeNode(read('node'))).to.deep.equal(NODE)
+    expect(decodeNode(read('steered'))).to.deep.equal(STEERED)
     expect(decodeRegistration(read('registration'))).to.deep.equal(REGISTRATION)
     const configuration = { ...CONFIGURATION, revision: 9 }
     expect(decodeConfiguration(read('configuration'), 9)).to.deep.equal(configuration)
