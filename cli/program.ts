@@ -56,7 +56,7 @@ ${Object.values(EXIT_CODES)
 export async function buildProgram(args: readonly string[], context: CliContext): Promise<Command> {
   const program = new Command('quarry')
     .description('Quarry, a document store: run it, load it, query it.')
-    .version(versionLine(), [...VERSION_FLAGS].join(', '), 'print the version')
+    .version(versionText(args.includes('--json')), [...VERSION_FLAGS].join(', '), VERSION_HELP)
     .helpCommand('help [command]', 'explain a command')
     .addHelpText('after', gettingStarted())
   configureTexts(program, context)
@@ -67,6 +67,7 @@ export async function buildProgram(args: readonly string[], context: CliContext)
   return program
 }
 
+const VERSION_HELP = 'print the version; before --json, also which sources it was made of'
 const VERSION_FLAGS: ReadonlySet<string> = new Set(['-V', '--version'])
 
 function calledCommands(args: readonly string[]): string[] {
@@ -80,11 +81,16 @@ function addVersionCommand(program: Command, { terminal }: CliContext): void {
   program
     .command('version')
     .description('Print the version.')
-    .action(() => writeLine(terminal.out, versionLine()))
+    .option('--json', 'print JSON, also which sources it was made of and what runs it')
+    .action(({ json = false }: { readonly json?: boolean }) =>
+      writeLine(terminal.out, versionText(json)),
+    )
 }
 
-function versionLine(): string {
-  return `quarry ${readProduct().version}`
+function versionText(json: boolean): string {
+  const { version, gitCommit } = readProduct()
+  if (!json) return `quarry ${version}`
+  return JSON.stringify({ version, git_commit: gitCommit, runtime_version: process.version })
 }
 
 /** Called before the commands are added, because each command copies these settings. */

@@ -193,7 +193,7 @@ const LIMITS = {
   gitCommit: {
     variable: 'QUARRY_GIT_COMMIT',
     value: text(''),
-    help: 'the source revision that /api/version reports; image builds set it',
+    help: 'the source revision that /api/version reports; an image knows its own',
   },
 } as const satisfies OptionTable
 

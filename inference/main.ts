@@ -41,6 +41,7 @@ import { RecognizeService } from './pipelines/recognize/recognize-service.ts'
 import { RerankService } from './pipelines/rerank/rerank-service.ts'
 import { RewriteService } from './pipelines/rewrite/rewrite-service.ts'
 import { ModelWorker } from './runtime/model-worker.ts'
+import { assertOnnxInstalled } from './runtime/onnx-installed.ts'
 
 const WORKER_ENTRY = new URL('./service/model-worker-entry.ts', import.meta.url)
 /** The time for running calls of workers, after all other parts have closed. */
@@ -78,6 +79,7 @@ async function buildInference(
   { log = openServerLog(config.logLevel, 'inference'), door = {}, ...network }: InferenceOverrides,
   life: Lifecycle,
 ): Promise<RunningInference> {
+  assertOnnxInstalled()
   const clock = systemClock
   const { modelsDir, logLevel } = config
   const { version } = readProduct()
@@ -107,6 +109,7 @@ async function buildInference(
     random: Math.random,
     readiness: () => readinessReply(service.readiness()),
     metrics,
+    product: versionInfo(config),
   })
   life.onClose(() => health.close())
   const api = await startApiServer({
@@ -275,8 +278,9 @@ function registerGauges(metrics: InferenceMetrics, { gate, memory, fleet }: Watc
 }
 
 function versionInfo({ gitCommit }: InferenceConfig): VersionInfo {
-  const { version, installedAt } = readProduct()
-  const buildTime = installedAt.toISOString()
-  const known = gitCommit === '' ? undefined : gitCommit
+  const product = readProduct()
+  const { version } = product
+  const buildTime = product.installedAt.toISOString()
+  const known = gitCommit === '' ? product.gitCommit : gitCommit
   return { version, gitCommit: known, buildTime, runtimeVersion: process.version }
 }

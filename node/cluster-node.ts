@@ -113,6 +113,7 @@ async function buildClusterNode(
     random: Math.random,
     readiness: () => serving.readiness(),
     metrics,
+    product: readProduct(),
   })
   life.onClose(() => health.close())
   log.info('the health port answers', { health: health.url })
@@ -173,7 +174,7 @@ async function openDisk({ config, life, clock, log }: Base) {
   life.onClose(() => directory.close())
   const identity = await NodeIdentity.open(directory)
   life.onClose(() => identity.markClean()) // when everything else of this node is on disk
-  const { version } = readProduct()
+  const { version, gitCommit } = readProduct()
   const { logLevel, cluster, nodeName, diskReserveBytes: reserveBytes } = config
   const { id: nodeId, path } = directory
   const started = { version, node: process.version, dataDir: path, logLevel }
@@ -204,7 +205,8 @@ async function openDisk({ config, life, clock, log }: Base) {
     await identity.markDamaged(identity.incarnation)
   }
   const memory = await ControlPlaneMemory.open(local)
-  return { version, nodeId, path, guard, hybridClock, stores, journal, identity, memory }
+  const program = { version, gitCommit }
+  return { ...program, nodeId, path, guard, hybridClock, stores, journal, identity, memory }
 }
 
 type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>

@@ -10,7 +10,7 @@ import type { BytesReply } from '../lib/http/reply.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
 import type { LogLevel } from '../lib/log.ts'
 import { Descriptors } from '../lib/process/descriptors.ts'
-import { readProduct } from '../lib/process/product.ts'
+import { readProduct, type Product } from '../lib/process/product.ts'
 import { openServerLog } from '../lib/process/server-process.ts'
 import { ApiMetrics } from './api/metrics.ts'
 import { StartingNode } from './api/starting-node.ts'
@@ -59,15 +59,17 @@ interface HealthParts {
   readonly clock: Clock
   readonly serving: StartingNode
   readonly metrics: ApiMetrics
+  readonly product: Product
 }
 
 function startHealth(
   { host: apiHost, healthHost, healthPort: port }: NodeConfig,
-  { clock, serving, metrics }: HealthParts,
+  { clock, serving, metrics, product }: HealthParts,
 ): Promise<RunningServer> {
   const readiness = (): BytesReply => serving.readiness()
   const host = healthHost === '' ? apiHost : healthHost
-  return startHealthServer({ host, port, clock, random: Math.random, readiness, metrics })
+  const random = Math.random
+  return startHealthServer({ host, port, clock, random, readiness, metrics, product })
 }
 
 async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Promise<RunningNode> {
@@ -79,7 +81,8 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
   const directory = await openDataDirectory(config.dataDir, { clock })
   life.onClose(() => directory.close())
   await refuseDirectoryOfNode(directory.path)
-  const { version } = readProduct()
+  const product = readProduct()
+  const { version, gitCommit } = product
   const { logLevel } = config
   const descriptors = new Descriptors()
   const where = { dataDir: directory.path, openFilesMax: descriptors.limit }
@@ -87,7 +90,7 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
 
   // Health answers from here on: a liveness probe would end a process that opens a thousand tables.
   const serving = new StartingNode()
-  const health = await startHealth(config, { clock, serving, metrics })
+  const health = await startHealth(config, { clock, serving, metrics, product })
   life.onClose(() => health.close())
 
   const { diskReserveBytes: reserveBytes } = config
@@ -109,6 +112,7 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
       clock,
       log,
       version,
+      gitCommit,
       nodeId,
       randomBits: () => randomBytes(8).toString('hex'),
       indexes: indexesOf(config, directory.path),

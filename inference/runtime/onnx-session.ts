@@ -1,4 +1,4 @@
-// Sessions of onnxruntime-node. No other file imports that package.
+// Sessions of onnxruntime-node. No other file imports that package; onnx-installed.ts looks whether it is there.
 
 import path from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'

@@ -28,7 +28,13 @@ export interface MetricsText {
   text(): Promise<string>
 }
 
-/** What the server for health, readiness and metrics is started with. On loopback it takes no foreign name for this machine. */
+/** What runs: the answer of `/version`. */
+export interface RunningVersion {
+  readonly version: string
+  readonly gitCommit?: string | undefined
+}
+
+/** What the server for health, readiness, metrics and the version is started with. On loopback it takes no foreign name for this machine. */
 export interface HealthServerOptions {
   /** May be reachable from other machines: nothing here shows or changes what clients have. */
   readonly host: string
@@ -39,6 +45,7 @@ export interface HealthServerOptions {
   /** What `/readyz` answers: status 200 as long as requests are welcome. */
   readonly readiness: () => BytesReply
   readonly metrics: MetricsText
+  readonly product: RunningVersion
 }
 
 export async function startHealthServer(options: HealthServerOptions): Promise<RunningServer> {
@@ -77,7 +84,7 @@ function hostRefusal(
 async function replyTo(
   method: string,
   url: string,
-  { readiness, metrics }: HealthServerOptions,
+  { readiness, metrics, product }: HealthServerOptions,
 ): Promise<BytesReply> {
   if (method !== 'GET' && method !== 'HEAD') {
     const error = `${method} is not possible; this port allows GET, HEAD`
@@ -88,6 +95,8 @@ async function replyTo(
       return textReply(200, 'ok')
     case '/readyz':
       return readiness()
+    case '/version':
+      return versionReply(product)
     case '/metrics': {
       const text = Buffer.from(await metrics.text())
       return bytesReply(200, text, ['Content-Type', metrics.contentType()])
@@ -95,9 +104,14 @@ async function replyTo(
     default:
       return errorReply(
         'NOT_FOUND',
-        'no such route; this port serves /healthz, /readyz and /metrics',
+        'no such route; this port serves /healthz, /readyz, /version and /metrics',
       )
   }
+}
+
+function versionReply({ version, gitCommit }: RunningVersion): BytesReply {
+  const commit = gitCommit === undefined ? {} : { git_commit: gitCommit }
+  return jsonReply(200, { version, ...commit, runtime_version: process.version })
 }
 
 function errorReply(code: ErrorCode, error: string, headers: readonly string[] = []): BytesReply {

@@ -17,6 +17,13 @@ import { addKeys, type ModelKeys } from './tables/model-keys.ts'
 
 const SHOWN_PROBLEMS_MAX = 100
 
+/** What runs this store. */
+export interface RunningProgram {
+  readonly version: string
+  /** The revision of its sources. Absent if nobody knows it. */
+  readonly gitCommit: string | undefined
+}
+
 /**
  * The worst state of any shard decides the health. While an index refuses searches, the health is at
  * most `degraded`. The message names every problem.
@@ -28,7 +35,7 @@ export function* clusterStatusOf(state: {
   readonly conditions: ShardConditions
   /** How far the slowest replica of a shard is behind, where that is known. */
   readonly lags: ReadonlyMap<string, ReplicaLag>
-  readonly version: string
+  readonly program: RunningProgram
   readonly ready: boolean
   readonly hybridClock: HybridClock
   readonly cluster: ClusterSummary
@@ -60,6 +67,7 @@ export function* clusterStatusOf(state: {
     refusesSearches ||= troubles.some((trouble) => trouble.refusesSearches)
     yield
   }
+  const { gitCommit } = state.program
   const ofCluster = clusterProblems(state.cluster)
   problems.unshift(...ofCluster)
   const leapMs = state.hybridClock.leapMs()
@@ -70,7 +78,8 @@ export function* clusterStatusOf(state: {
     message: messageOf(problems, behind),
     auth_enabled: false,
     swarm_mode: state.cluster.mode === 'swarm',
-    version: state.version,
+    version: state.program.version,
+    ...(gitCommit !== undefined && { git_commit: gitCommit }),
     tables: state.tables.filter(({ record }) => !record.name.startsWith(INTERNAL_PREFIX)).length,
     shards: Object.fromEntries(shards),
     documents_behind: behind,

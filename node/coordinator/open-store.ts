@@ -57,6 +57,8 @@ export interface StoreParts {
   readonly clock: Clock
   readonly log: Log
   readonly version: string
+  /** The revision of the program's sources. Absent if nobody knows it. */
+  readonly gitCommit?: string | undefined
   /** The id of the data directory. */
   readonly nodeId: string
   /** 64 random bits as 16 hexadecimal digits. */
@@ -176,7 +178,7 @@ export async function openStore(
     replication,
     cluster,
     learnTable: place.learnTable,
-    version: parts.version,
+    program: { version: parts.version, gitCommit: parts.gitCommit },
   })
 
   life.onClose(() => admin.closeAll())

@@ -131,6 +131,7 @@ export interface ClusterStatus {
   readonly auth_enabled: boolean
   readonly swarm_mode: boolean
   readonly version: string
+  readonly git_commit?: string
   readonly tables: number
   readonly shards: Readonly<Record<string, ShardHealth>>
   /** Documents that searches may lack, over all shards. */

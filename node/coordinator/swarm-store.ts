@@ -15,7 +15,7 @@ import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import { keysOf } from '../query/query-fields.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import { clusterStatusOf } from './cluster-status.ts'
+import { clusterStatusOf, type RunningProgram } from './cluster-status.ts'
 import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-summary.ts'
@@ -88,7 +88,7 @@ export interface SwarmStoreOptions {
   /** What queries may ask models. */
   readonly models: QueryModels
   readonly keys: ModelKeys
-  readonly version: string
+  readonly program: RunningProgram
   readonly replication: ReplicationRules
   readonly cluster: ClusterService
   /**

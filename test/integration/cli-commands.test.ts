@@ -263,6 +263,18 @@ describe('quarry client commands', () => {
     })
   }
 
+  for (const args of [
+    ['--version', '--json'],
+    ['version', '--json'],
+  ]) {
+    it(`"quarry ${args.join(' ')}" prints what runs it, and no commit in a checkout`, async () => {
+      const { exitCode, stdout } = await runCommand(args, service)
+
+      expect(exitCode).to.equal(0)
+      expect(JSON.parse(stdout)).to.deep.equal({ version, runtime_version: process.version })
+    })
+  }
+
   it('delete does not claim that a missing document was deleted', async () => {
     const run = await runCommand(['delete', 'books', 'none'], service)
 

@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { CLUSTER_PORTS } from '../../cli/commands/cluster-start.ts'
 import { DEMO_PORTS } from '../../cli/commands/demo.ts'
+import { IMAGE_BYTES_MAX } from '../../images/build-image.ts'
+import { QUARRY_USER } from '../../images/files/entries.ts'
 import { INFERENCE_OPTIONS } from '../../inference/config.ts'
 import { defaultOf } from '../../lib/options.ts'
 import { SWARM_OPTIONS } from '../../node/config.ts'
@@ -14,6 +16,7 @@ import { CLUSTER_REPLICATION } from '../../node/coordinator/tables/table-replica
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const MIB = 1024 * 1024
+const MEGABYTE = 1_000_000
 const SECOND_MS = 1000
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -90,6 +93,11 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `after ${inWords(minutes('node/shard/housekeeping/history-collection.ts', 'HISTORY_RETENTION_MS'))} minutes if their leaders`,
     `the node that scans for ${inWords(minutes('node/shard/history-pins.ts', 'PIN_LEASE_MS'))} minutes`,
   ],
+  'docs/images.md': [
+    `user ${QUARRY_USER}`,
+    `under ${IMAGE_BYTES_MAX.node / MEGABYTE} MB`,
+    `under ${IMAGE_BYTES_MAX.inference / MEGABYTE} MB`,
+  ],
   'docs/media.md': [
     `${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} times in four hours`,
     `more than ${inWords(numberIn('node/providers/contract/provider.ts', 'CHUNKS_MAX'))} chunks is refused`,
@@ -137,6 +145,7 @@ export const OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'with 1,000 shards (334 elections) was replaced as leader everywhere after 11.1 s': 'measured',
     'holds them up for 31 ms': 'measured',
   },
+  'docs/images.md': {},
   'docs/media.md': {
     'which is some thousand chunks': 'an example of the limit before it',
     '/0089-chunks': 'the name of a file',

@@ -32,7 +32,7 @@ export interface Import {
 /** The files that layers.ts is about, by their paths from the root. */
 export function layeredFiles(): string[] {
   const patterns = [
-    '{cli,bench,door,node,inference,operator,lib,openapi,test/support/onnx}/**/*.ts',
+    '{cli,bench,images,door,node,inference,operator,lib,openapi,test/support/onnx}/**/*.ts',
     'clients/typescript/{*.ts,src/**/*.ts}',
   ]
   return globSync(patterns, { cwd: ROOT }).toSorted()

@@ -1,6 +1,9 @@
 // The tables of options and exit codes in documents, made from the code that has them.
 
+import { leftOutFiles, LEFT_OUT_PACKAGES } from '../../images/parts/left-out.ts'
+import { PLATFORMS } from '../../images/parts/platform.ts'
 import { INFERENCE_OPTIONS } from '../../inference/config.ts'
+import { must } from '../../lib/assert.ts'
 import { defaultOf, fileKey, flagName } from '../../lib/options.ts'
 import type { OptionTable } from '../../lib/options.ts'
 import { EXIT_CODES } from '../../lib/process/exit-codes.ts'
@@ -28,6 +31,7 @@ export const DOCUMENTS: Readonly<Record<string, Tables>> = {
     'exit codes': () => exitCodesTable(),
     limits: () => limitsTable(),
   },
+  'docs/images.md': { 'left out': () => leftOutTable() },
   'docs/cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
 }
 
@@ -51,6 +55,21 @@ function optionsTable(table: OptionTable): string {
     option.help,
   ])
   return markdownTable(['Option', 'Environment', 'File', 'Default', 'Meaning'], rows)
+}
+
+function leftOutTable(): string {
+  const platform = must(PLATFORMS[0], 'a platform')
+  const whole = LEFT_OUT_PACKAGES.map(({ packages, targets, reason }) => [
+    'whole',
+    `\`${packages.source}\``,
+    targets === undefined ? reason : `${reason}; in \`quarry-inference\` alone`,
+  ])
+  const parts = leftOutFiles(platform).map(({ within, files, reason }) => [
+    within === undefined ? 'any' : `\`${within}\``,
+    `\`${files.source}\``,
+    reason,
+  ])
+  return markdownTable(['Package', 'Names or paths', 'Why'], [...whole, ...parts])
 }
 
 function exitCodesTable(): string {
@@ -93,7 +112,10 @@ function limitsTable(): string {
 }
 
 /** As prettier lays it out: every column as wide as its widest cell. */
-function markdownTable(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll(/[|*]/g, String.raw`\$&`)))
   const widths = titles.map((title, at) =>
     Math.max(title.length, ...escaped.map((row) => row[at]?.length ?? 0)),

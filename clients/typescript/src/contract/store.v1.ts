@@ -14,7 +14,8 @@ export interface paths {
         /**
          * Is the process alive?
          * @description Answers `ok` as long as the process can answer at all. The health port (4200 unless configured
-         *     otherwise) serves the same, with `/readyz` and `/metrics` beside it.
+         *     otherwise) serves the same, with `/readyz`, `/version` (`version`, `git_commit` if it is known, and
+         *     `runtime_version`) and `/metrics` beside it.
          */
         readonly get: operations["getHealth"];
         readonly put?: never;
@@ -2315,6 +2316,8 @@ export interface components {
             readonly swarm_mode: boolean;
             /** @description The version of the server program. */
             readonly version: string;
+            /** @description The revision of the program's sources. Absent unless it runs from an image that knows it. */
+            readonly git_commit?: string;
             /** @description Without those of the store itself, whose names begin with `_`; `shards` has them. */
             readonly tables: number;
             /** @description By shard id in hexadecimal. */

@@ -28,6 +28,7 @@ function start(isReady: boolean, metrics = new ApiMetrics(), counts = QUIET) {
     random,
     readiness,
     metrics,
+    product: { version: '1.2.3', gitCommit: 'abc' },
   })
 }
 
@@ -49,6 +50,20 @@ describe('startHealthServer', () => {
     expect(await statusOf('/metrics', host, 'rebound.example')).to.equal('400')
     expect(await statusOf('http://rebound.example/metrics', host)).to.equal('400')
     await server.close()
+  })
+
+  it('says which version runs, and what it was made of', async () => {
+    const server = await start(false)
+
+    const { status, body } = await send(server.url, { method: 'GET', path: '/version' })
+    await server.close()
+
+    expect(status).to.equal(200)
+    expect(JSON.parse(body)).to.deep.equal({
+      version: '1.2.3',
+      git_commit: 'abc',
+      runtime_version: process.version,
+    })
   })
 
   it('is alive before it is ready', async () => {

@@ -85,7 +85,7 @@ async function statusOf(text: TextShard) {
       led: ledOf(text),
       conditions,
       lags: new Map(),
-      version: '1',
+      program: { version: '1', gitCommit: undefined },
       ready: true,
       hybridClock,
       cluster: SWARM,
