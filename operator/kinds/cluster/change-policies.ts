@@ -55,7 +55,7 @@ export const scaleDown = object(
   'How nodes leave the cluster.',
   {
     stallTimeoutSeconds: integer(
-      'How long the emptying of a node may make no progress before the cluster is called stalled; it goes on.',
+      'How long the emptying of a node may make no progress before the cluster is called stalled; the emptying continues.',
       { min: 60, max: TIMEOUT_MAX_SECONDS, default: 1800 },
     ),
     maxConcurrent: integer('How many nodes are emptied at a time.', {

@@ -120,6 +120,25 @@ export const CONDITION_REASONS = {
 
 export type ConditionType = keyof typeof CONDITION_REASONS
 export type ReasonOf<Of extends ConditionType> = (typeof CONDITION_REASONS)[Of][number]
+
+/** What each condition means where its status is True. */
+export const CONDITION_MEANINGS: Readonly<Record<ConditionType, string>> = {
+  Ready:
+    'the spec is applied, all nodes are ready, the store is healthy, and no operation is going; wait for this one',
+  Available: 'documents can be read and written',
+  Progressing: 'an operation advances, or waits for what its reason names',
+  Degraded: 'something needs attention',
+  SpecValid: 'what the spec refers to is there and fits',
+  SecretsReady: 'all Secrets have the keys that the spec names',
+  StorageReady: 'all volumes have the size that was asked for',
+  EtcdReady: 'all members of etcd answer, and none raised an alarm',
+  InferenceReady: 'inference servers serve, and their models are loaded',
+  MonitoringReady: 'the PodMonitor is applied; present only while one is asked for',
+  Paused: 'the annotation quarry.dev/paused keeps the operator from changes; present only then',
+  Hibernated: 'the cluster sleeps; present only while it does, or falls asleep, or wakes',
+  SafeguardsOff: 'an annotation takes a safeguard away; present only then',
+}
+
 export type ConditionStatus = 'True' | 'False' | 'Unknown'
 
 /** One condition of a type, with a reason of that type. */

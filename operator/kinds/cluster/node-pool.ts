@@ -50,7 +50,7 @@ const storage = object(
   'The volume of each node.',
   {
     size: quantity(
-      'How large the volume is. It may grow; it may shrink only to what volumes have.',
+      'How large the volume is. It may grow; it may go back only to status.largestCapacity.',
     ),
     storageClassName: optional(
       objectName(

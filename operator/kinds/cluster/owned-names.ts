@@ -31,7 +31,6 @@ export const OWNED_NODE_OPTIONS = {
   peer_tls_key: 'belongs to the operator',
   peer_names: 'belongs to the operator',
   secrets_dir: 'follows from spec.secretStoreRef',
-  inference_url: 'follows from spec.inference',
   log_level: 'follows from spec.logLevel',
 } as const
 

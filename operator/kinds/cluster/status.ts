@@ -123,6 +123,11 @@ export const status = object('What the cluster is. The operator alone writes it.
   volumes: optional(
     keyed('The volumes, one by one.', volume, { max: VOLUMES_MAX, keys: ['claimName'] }),
   ),
+  largestCapacity: optional(
+    sizeText(
+      'The capacity of the largest volume of a node, to which spec.nodes.storage.size may go back; absent until all are known.',
+    ),
+  ),
   grownSize: optional(
     sizeText('The size to which volumes grew by spec.nodes.storage.autoGrow, if that is more.'),
   ),
