@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { HeldMemory } from '../../../lib/http/request-memory.ts'
 import { runInTurn, SliceClock, type Sliced } from '../../../lib/sliced.ts'
-import { encodeCursor } from '../../query/request/query-cursor.ts'
+import { CursorWriter } from '../../query/request/query-cursor.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
 import { SPECIAL_KEYS_MAX, withSpecial } from '../special/special-fields.ts'
@@ -56,6 +56,7 @@ export async function fetchPage(
 ): Promise<readonly QueryHit[]> {
   const { clock, read, special } = options
   const hits: QueryHit[] = []
+  const making = { ...options, cursors: new CursorWriter(options.request.order, options.scoring) }
   const marking = options.mark === undefined ? undefined : new Marking(options.mark, hits)
   const size = new PageSize(options.memory)
   const slice = new SliceClock(clock)
@@ -65,7 +66,7 @@ export async function fetchPage(
     const found = read(key)
     const record = found instanceof Promise ? await found : found
     if (record === undefined) continue
-    const made = runInTurn(hitOf(options, { ...hit, key }, record), { clock })
+    const made = runInTurn(hitOf(making, { ...hit, key }, record), { clock })
     // No wait without need: a page has up to ten thousand hits.
     const fetched = made instanceof Promise ? await made : made
     const { _source: source } = fetched
@@ -145,7 +146,7 @@ class Marking {
 }
 
 function* hitOf(
-  { request, special, scoring }: PageFetchOptions,
+  { request, special, cursors }: PageFetchOptions & { readonly cursors: CursorWriter },
   {
     key,
     score,
@@ -157,7 +158,7 @@ function* hitOf(
   }: PageHit & { readonly key: Buffer },
   record: DocumentRecord,
 ): Sliced<QueryHit> {
-  const { order, fullText } = request
+  const { fullText } = request
   const source = special?.hasBody === false ? NO_BODY : yield* bodyOf(request, record)
   const scores = indexScores ?? (fullText === undefined ? undefined : { full_text: score })
   return {
@@ -167,8 +168,7 @@ function* hitOf(
     ...(indexRanks === undefined ? {} : { _index_ranks: indexRanks }),
     ...(matched === undefined ? {} : { _matched: matched }),
     _source: source,
-    _sort:
-      cursor ?? (sortValues && encodeCursor(order, { values: sortValues, key, scoring })) ?? [],
+    _sort: cursor ?? (sortValues && cursors.write(sortValues, key)) ?? [],
   }
 }
 

@@ -12,7 +12,7 @@
 // The digest detects a cursor of another order, because its values would be compared with the wrong
 // fields.
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { ServiceError } from '../../../lib/errors.ts'
 import { isBeyondDoubles } from '../../document/decimal.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
@@ -48,10 +48,26 @@ export interface SortPosition {
 const DIGEST_LENGTH = 8
 const VALUE_LENGTH_MAX = 65_536
 
-export function encodeCursor(order: readonly SortKey[], position: SortPosition): readonly string[] {
-  const scoring = position.scoring === undefined ? '' : `.${position.scoring}`
-  const key = `k${digestOf(order)}.${position.key.toString('base64url')}${scoring}`
-  return [...position.values.map(encodeValue), key]
+/** Makes the cursors of the hits of one page: they differ only in their values and keys. */
+export class CursorWriter {
+  readonly #order: readonly SortKey[]
+  /** What the last strings end with, behind the key. */
+  readonly #end: string
+  /** What they begin with; undefined before the first. */
+  #begin: string | undefined
+
+  /** `scoring`: see `SortPosition`. */
+  constructor(order: readonly SortKey[], scoring: string | undefined) {
+    this.#order = order
+    this.#end = scoring === undefined ? '' : `.${scoring}`
+  }
+
+  write(values: readonly SortValue[], key: Buffer): readonly string[] {
+    this.#begin ??= `k${digestOf(this.#order)}.`
+    const cursor = values.map(encodeValue)
+    cursor.push(`${this.#begin}${key.toString('base64url')}${this.#end}`)
+    return cursor
+  }
 }
 
 /** Parses a cursor for `order`. `where` is its place in the request, such as `search_after`. */
@@ -110,5 +126,5 @@ function parseKey(
 
 function digestOf(order: readonly SortKey[]): string {
   const text = JSON.stringify(order.map(({ field, isDescending }) => [field, isDescending]))
-  return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH)
+  return hash('sha256', text).slice(0, DIGEST_LENGTH)
 }

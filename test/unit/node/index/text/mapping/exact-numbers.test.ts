@@ -13,7 +13,7 @@ import type {
   TextHit,
   TextSearchRequest,
 } from '../../../../../../node/index/text/search/text-search.ts'
-import { encodeCursor, parseCursor } from '../../../../../../node/query/request/query-cursor.ts'
+import { CursorWriter, parseCursor } from '../../../../../../node/query/request/query-cursor.ts'
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { parseAggregations } from '../../../../../../node/query/request/aggregation-request.ts'
 import { parseQuery } from '../../../../../../node/query/language/parse-query.ts'
@@ -197,7 +197,7 @@ describe('an order by numbers with more digits than doubles', () => {
       return kind === 'after' ? hits.slice(0, limit) : hits.slice(-limit)
     }
     const cursorOf = ({ sortValues, key }: TextHit) =>
-      encodeCursor(order, { values: sortValues, key: Buffer.from(key) })
+      new CursorWriter(order, undefined).write(sortValues, Buffer.from(key))
 
     const whole = shards
       .flatMap((shard) => {
