@@ -4,6 +4,8 @@
 import { expect } from 'chai'
 import { systemClock } from '../../lib/clock.ts'
 import { seededRandom } from '../../lib/random.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
+import { unpackAnswer } from '../../node/index/text/search/packed-answer.ts'
 import type { TextHit, TextSearchAnswer } from '../../node/index/text/search/text-search.ts'
 import { openTestPool, searchFor, textOp, TextShard, WORDS } from '../support/worlds/text-shard.ts'
 import { parseTestSettings } from '../support/worlds/test-settings.ts'
@@ -94,7 +96,7 @@ class World {
       deadlineMs: systemClock.monotonicMs() + 120_000,
     }
     const asked = { kind: 'text', question: 'search', request: searchFor(words) } as const
-    return this.#text.shard.search(WORDS.name, asked, limits)
+    return runAtOnce(unpackAnswer(await this.#text.shard.search(WORDS.name, asked, limits)))
   }
 
   async moving(): Promise<readonly string[]> {

@@ -3,8 +3,10 @@
 import { expect } from 'chai'
 import { must } from '../../lib/assert.ts'
 import { ManualClock } from '../../lib/clock.ts'
+import { runAtOnce } from '../../lib/sliced.ts'
 import { NearTables, type LedTable } from '../../node/coordinator/query/near-tables.ts'
 import type { QueriedTable } from '../../node/coordinator/query/queried-table.ts'
+import { unpackAnswer } from '../../node/index/text/search/packed-answer.ts'
 import type { Shard } from '../../node/shard/shard.ts'
 import type { ShardReplica } from '../../node/shard/shard-replica.ts'
 import { failureOf } from '../support/failure-of.ts'
@@ -30,12 +32,14 @@ function tableOf(shard: Shard, replica: ShardReplica, clock = new ManualClock())
 async function found(world: SearchedWorld, table: QueriedTable): Promise<readonly string[]> {
   const shard = must(table.shards[0], 'a shard')
   const asked = shard.search<'text', 'search'>('words', textSearch('tide'), world.limits)
-  const { hits } = await world.when(asked)
+  const { hits } = runAtOnce(unpackAnswer(await world.when(asked)))
   return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
 }
 
-const searched = (world: SearchedWorld, { shard }: TestNode) =>
-  world.when(shard.search('words', textSearch('tide'), world.limits))
+const searched = async (world: SearchedWorld, { shard }: TestNode) => {
+  const asked = shard.search('words', textSearch('tide'), world.limits)
+  return runAtOnce(unpackAnswer(await world.when(asked)))
+}
 
 describe('searches of a new leader', () => {
   it('are refused while its index lacks what its predecessor has acknowledged', async () => {

@@ -6,8 +6,10 @@ import path from 'node:path'
 import { systemClock } from '../../../lib/clock.ts'
 import { isServiceError } from '../../../lib/errors.ts'
 import { silentLog, type Log } from '../../../lib/log.ts'
+import { runAtOnce } from '../../../lib/sliced.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
+import { unpackAnswer } from '../../../node/index/text/search/packed-answer.ts'
 import type { TextSearchRequest } from '../../../node/index/text/search/text-search.ts'
 import type { IndexDefinition } from '../../../node/index/host/index-definition.ts'
 import {
@@ -134,7 +136,8 @@ export class TextShard implements AsyncDisposable {
     for (;;) {
       const limits = { signal: AbortSignal.timeout(WAIT_MS), deadlineMs }
       try {
-        const { hits } = await this.shard.search(index, textSearch(words), limits)
+        const answer = await this.shard.search(index, textSearch(words), limits)
+        const { hits } = runAtOnce(unpackAnswer(answer))
         return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
       } catch (error) {
         // The shard has waited for the index before it said so.

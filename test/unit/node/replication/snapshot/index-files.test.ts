@@ -3,7 +3,9 @@ import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { systemClock } from '../../../../../lib/clock.ts'
 import type { Log } from '../../../../../lib/log.ts'
+import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { HybridClock } from '../../../../../node/clock/hybrid-clock.ts'
+import { unpackAnswer } from '../../../../../node/index/text/search/packed-answer.ts'
 import { NO_SETTINGS } from '../../../../../node/shard/command/table-settings.ts'
 import { IndexEvents } from '../../../../../node/shard/following/index-events.ts'
 import { Replica } from '../../../../../node/shard/replica.ts'
@@ -87,7 +89,7 @@ class IndexedReplica implements AsyncDisposable {
     const deadlineMs = systemClock.monotonicMs() + WAIT_MS
     const limits = { signal: never, deadlineMs, atLeast: 0 }
     const answer = await index?.search(textSearch(words), limits)
-    return answer?.hits.length ?? 0
+    return answer === undefined ? 0 : runAtOnce(unpackAnswer(answer)).hits.length
   }
 
   async close(): Promise<void> {

@@ -3,8 +3,10 @@
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { seededRandom } from '../../../../../lib/random.ts'
+import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { encodeArtifact, type ArtifactTexts } from '../../../../../node/embedding/artifact.ts'
 import type { IndexDefinition } from '../../../../../node/index/host/index-definition.ts'
+import { unpackAnswer } from '../../../../../node/index/text/search/packed-answer.ts'
 import type { WriteOp } from '../../../../../node/shard/command/command.ts'
 import { deleteOp } from '../../../../support/worlds/shard-world.ts'
 import {
@@ -65,7 +67,8 @@ const together = (key: string, text: string, artifact: Buffer): WriteOp => ({
 async function foundIn(text: TextShard, words: string, field = FIELD): Promise<readonly string[]> {
   await text.caughtUp()
   const limits = { signal: AbortSignal.timeout(60_000), deadlineMs: Infinity }
-  const { hits } = await text.shard.search(WORDS.name, textSearch(words, field), limits)
+  const answer = await text.shard.search(WORDS.name, textSearch(words, field), limits)
+  const { hits } = runAtOnce(unpackAnswer(answer))
   return hits.map(({ key }) => Buffer.from(key).toString()).toSorted()
 }
 

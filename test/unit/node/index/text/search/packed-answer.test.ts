@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import * as fc from 'fast-check'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { AggregationPartials } from '../../../../../../node/index/text/aggregation/aggregation-partial.ts'
 import { packAnswer, unpackAnswer } from '../../../../../../node/index/text/search/packed-answer.ts'
@@ -15,6 +16,12 @@ const bucketsOf = (count: number, sub: AggregationPartials = new Map()) => ({
   foundCount: 5,
   backgroundCount: 7,
 })
+const hitsOf = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({
+    key: new Uint8Array(Buffer.from(`clé ${i}`)),
+    score: i / 3,
+    sortValues: [i / 3],
+  }))
 const answerOf = (aggregations: AggregationPartials) => ({
   hits: [],
   total: 3,
@@ -43,11 +50,46 @@ describe('a packed answer', () => {
     expect(received).to.deep.equal(answer)
   })
 
-  it('is not packed when it is short', () => {
+  it('has its aggregations themselves when they are short', () => {
     const answer = answerOf(new Map([['few', bucketsOf(1023)]]))
+    const packed = runAtOnce(packAnswer(answer))
 
-    expect(runAtOnce(packAnswer(answer))).to.equal(answer)
+    expect(packed.aggregations).to.equal(answer.aggregations)
+    expect(runAtOnce(unpackAnswer(packed))).to.deep.equal(answer)
+  })
+
+  it('is read from another node, which sends the hits themselves', () => {
+    const answer = { ...answerOf(new Map()), hits: hitsOf(3) }
+
     expect(runAtOnce(unpackAnswer(answer))).to.deep.equal(answer)
+  })
+
+  it('has all bytes of keys, and all sort values', () => {
+    const key = fc.uint8Array({ minLength: 1, maxLength: 20 })
+    const value = fc.oneof(fc.double(), fc.string({ unit: 'grapheme' }), fc.constant(undefined))
+    const hit = fc.record({
+      key,
+      score: fc.double({ noNaN: true }),
+      sortValues: fc.array(value, { maxLength: 3 }),
+    })
+    fc.assert(
+      fc.property(fc.array(hit, { maxLength: 5 }), (hits) => {
+        const answer = { ...answerOf(new Map()), hits }
+        const packed = structuredClone(runAtOnce(packAnswer(answer)))
+        expect(runAtOnce(unpackAnswer(packed))).to.deep.equal(answer)
+      }),
+    )
+  })
+
+  it('sends a score once where it is all that hits are ordered by', () => {
+    const answer = { ...answerOf(new Map()), hits: hitsOf(2000) }
+    const packed = runAtOnce(packAnswer(answer))
+
+    const steps = [packAnswer(answer), unpackAnswer(packed)].map((work) => [...work].length)
+
+    expect(packed.hits).to.include({ sortValues: undefined })
+    expect(runAtOnce(unpackAnswer(structuredClone(packed)))).to.deep.equal(answer)
+    expect(steps).to.deep.equal([3, 3])
   })
 
   it('pauses behind each piece', () => {
