@@ -7,12 +7,16 @@ import { runSliced } from '../sliced.ts'
 import { ByteCollector } from './byte-collector.ts'
 import { Pace, type HeldMemory, type Upload } from './request-memory.ts'
 
+const EMPTY = Buffer.alloc(0)
+
 /** The bytes as they were sent. Refused: PAYLOAD_TOO_LARGE, OVERLOADED, CANCELLED. */
 export function receive(
   request: IncomingMessage,
   bytesMax: number,
   memory: HeldMemory | undefined,
 ): Promise<Buffer> {
+  // Nothing was announced: see SERVER_OPTIONS.
+  if (request.readableEnded) return Promise.resolve(EMPTY)
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > bytesMax) {
     request.resume()

@@ -7,7 +7,7 @@ import { ManualClock, systemClock } from '../../../../lib/clock.ts'
 import { isServiceError } from '../../../../lib/errors.ts'
 import { RequestIds } from '../../../../lib/http/request-id.ts'
 import { seededRandom } from '../../../../lib/random.ts'
-import { listen } from '../../../../lib/http/listener.ts'
+import { listen, SERVER_OPTIONS } from '../../../../lib/http/listener.ts'
 import type { RunningServer } from '../../../../lib/http/listener.ts'
 import { readBody } from '../../../../lib/http/request-body.ts'
 import { PACE_WINDOW_MS, RequestMemory } from '../../../../lib/http/request-memory.ts'
@@ -41,7 +41,7 @@ describe('readBody with a budget', () => {
     outcomes = []
     holdings = []
     onRequest = () => undefined
-    const http = createServer((request, response) => {
+    const http = createServer(SERVER_OPTIONS, (request, response) => {
       const memory = budget.hold()
       holdings.push(memory)
       outcomes.push(outcomeOf(request, memory))
@@ -78,6 +78,17 @@ describe('readBody with a budget', () => {
     await until(async () => holdings.at(-1)?.bytes === bytes)
     return sent
   }
+
+  it('is over at once for a request that announces none', async () => {
+    const { hostname, port } = new URL(server.url)
+    const begun = new Promise<void>((resolve) => (onRequest = resolve))
+
+    httpRequest({ hostname, port, method: 'GET', agent: false }).end()
+    await begun
+
+    expect(await outcomes[0]).to.deep.equal(Buffer.alloc(0))
+    expect(budget.heldBytes).to.equal(0)
+  })
 
   it('returns long bodies unchanged, and holds their bytes', async () => {
     const body = Buffer.from(`"${randomBytes(MIB).toString('base64')}é"`)
