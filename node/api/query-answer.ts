@@ -34,10 +34,19 @@ function* writeHits(hits: readonly QueryHit[], pieces: JsonPieces): Sliced<void>
   }
 }
 
-function writeHit({ _id, _score, _index_scores, ...rest }: QueryHit, pieces: JsonPieces): void {
-  const { _index_ranks, _matched, _source, _sort, _highlight } = rest
-  const head = JSON.stringify({ _id, _score, _index_scores, _index_ranks, _matched })
-  pieces.text(`${head.slice(0, -1)},"_source":`)
+/** Member by member: objects that were made only to be written would cost a quarter more. */
+function writeHit(hit: QueryHit, pieces: JsonPieces): void {
+  const { _id, _score, _index_scores, _index_ranks, _matched, _source, _sort, _highlight } = hit
+  pieces.text(
+    `{"_id":${JSON.stringify(_id)},"_score":${JSON.stringify(_score)}` +
+      memberText('_index_scores', _index_scores) +
+      memberText('_index_ranks', _index_ranks) +
+      `${memberText('_matched', _matched)},"_source":`,
+  )
   pieces.json(_source)
-  pieces.text(`,${JSON.stringify({ _sort, _highlight }).slice(1)}`)
+  pieces.text(`,"_sort":${JSON.stringify(_sort)}${memberText('_highlight', _highlight)}}`)
+}
+
+function memberText(name: string, value: object | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`
 }

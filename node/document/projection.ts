@@ -12,6 +12,7 @@ import type { JsonObject, JsonValue } from './exact-json.ts'
 
 const PROJECTION_FIELDS_MAX = 1000
 const WILDCARD = '*'
+const NONE: readonly ProjectionNode[] = []
 
 /** Paths as a tree. `children` holds a wildcard under the name `*`. */
 export interface ProjectionNode {
@@ -153,6 +154,13 @@ export function childrenOf(
   nodes: readonly ProjectionNode[],
   name: string,
 ): readonly ProjectionNode[] {
+  const [first] = nodes
+  if (first === undefined) return NONE
+  // Most projections are one tree without a wildcard, and most members are in none.
+  if (nodes.length === 1 && !first.children.has(WILDCARD)) {
+    const child = first.children.get(name)
+    return child === undefined ? NONE : [child]
+  }
   const found = new Set<ProjectionNode>()
   for (const { children } of nodes) {
     const named = children.get(name)
