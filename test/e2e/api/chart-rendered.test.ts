@@ -10,6 +10,9 @@ import { objectsIn, rulesOf, type RenderedObject, type Rule } from '../support/m
 
 const OPERATOR = 'quarry-operator'
 const PROFILES = ['', ...globSync(path.join(CHART, 'profiles/*.yaml')).toSorted()]
+const ORIGINALS = globSync('crds/*.yaml', { cwd: ROOT })
+  .toSorted()
+  .flatMap((file) => objectsIn(readFileSync(path.join(ROOT, file), 'utf8')))
 const FORBIDDEN_VERBS = ['*', 'escalate', 'bind', 'impersonate']
 const FORBIDDEN_RESOURCES =
   /\*|^pods\/|^nodes\/|^roles$|^rolebindings$|^clusterroles|webhookconfigurations|customresourcedefinitions|tokenreviews|serviceaccounts\/token/
@@ -118,28 +121,24 @@ describe('the rendered chart', function () {
   })
 
   it('has the kinds of crds/, which stay when it is removed', async () => {
-    const kept = objectsOf('').filter(isCrd)
     const left = objectsIn(await renderChart('--set=crds.keep=false'))
     const without = objectsIn(await renderChart('--set=crds.install=false'))
-    const originals = globSync('crds/*.yaml', { cwd: ROOT })
-      .toSorted()
-      .flatMap((file) => objectsIn(readFileSync(path.join(ROOT, file), 'utf8')))
-    const annotated = originals.map((crd) => ({
+    const annotated = ORIGINALS.filter(isCrd).map((crd) => ({
       ...crd,
       metadata: { ...crd.metadata, annotations: { 'helm.sh/resource-policy': 'keep' } },
     }))
 
-    expect(kept).to.deep.equal(annotated)
-    expect(left.filter(isCrd)).to.deep.equal(originals)
+    expect(annotated).to.have.length(1)
+    expect(objectsOf('').filter(isCrd)).to.deep.equal(annotated)
+    expect(left.filter(isCrd)).to.deep.equal(ORIGINALS.filter(isCrd))
     expect(without.filter(isCrd)).to.deep.equal([])
   })
 
-  it('protects clusters from deletion only where the API server can', async () => {
-    const older = objectsIn(
-      await helm('template', 'quarry', CHART, '--kube-version=1.30.0', '--set=crds.install=false'),
-    )
+  it('protects clusters from deletion as crds/ does, only where the API server can', async () => {
+    const older = objectsIn(await helm('template', 'quarry', CHART, '--kube-version=1.30.0'))
 
-    expect(objectsOf('').filter(isPolicy)).to.have.length(2)
+    expect(ORIGINALS.filter(isPolicy)).to.have.length(2)
+    expect(objectsOf('').filter(isPolicy)).to.have.deep.members(ORIGINALS.filter(isPolicy))
     expect(older.filter(isPolicy)).to.deep.equal([])
   })
 

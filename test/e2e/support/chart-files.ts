@@ -35,13 +35,15 @@ export async function renderedFiles(): Promise<Files> {
   return files
 }
 
-/** Without the CRDs, which crds/ has and which are compared with it. */
+/** What is not a file of crds/: tests compare those with what the chart makes of them. */
+const WITHOUT_CRDS = ['--set=crds.install=false', '--set=deletionProtection.enabled=false']
+
 function snapshot(...args: readonly string[]): Promise<string> {
-  return renderChart('--set=crds.install=false', ...args)
+  return renderChart(...WITHOUT_CRDS, ...args)
 }
 
 async function plainManifests(): Promise<string> {
-  const rendered = await renderChart('--set=crds.install=false', '--skip-tests')
+  const rendered = await renderChart(...WITHOUT_CRDS, '--skip-tests')
   // Helm does not look after them.
   return namespaceManifest() + rendered.replaceAll('managed-by: Helm', 'managed-by: kubectl')
 }

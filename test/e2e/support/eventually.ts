@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 200
-const POLLS_MAX = 600
+const POLLS_MAX = 300
 
 /** Asks until the answer is what is waited for; the last answer, or failure, is in the error that ends the wait. */
 export async function eventually<Answer>(
