@@ -17,8 +17,8 @@ export class FalsePromise extends Error {
 export interface CompletenessOptions {
   readonly dataDir: string
   readonly seed: number
-  /** Rounds of faults. */
-  readonly rounds: number
+  /** One for each round. */
+  readonly faults: readonly Fault[]
   /** Instead of the program here. */
   readonly bin?: string
 }
@@ -47,7 +47,8 @@ const INDEXES: Readonly<Record<string, Kind>> = {
   words: 'sparse',
 }
 
-const FAULTS = ['load', 'long texts', 'recreate', 'kill', 'stop', 'slow model'] as const
+export const FAULTS = ['load', 'long texts', 'recreate', 'kill', 'stop', 'slow model'] as const
+export type Fault = (typeof FAULTS)[number]
 
 /** Full-text indexes take seconds for a batch of such documents, so that looks find them behind on any machine. */
 const LONG_TEXT_WORDS = 1500
@@ -99,8 +100,7 @@ class CompletenessRounds {
     await this.#start()
     await this.#call('POST', `/tables/${TABLE}`, { num_shards: 2 })
     for (const name of Object.keys(INDEXES).slice(1)) await this.#addIndex(name)
-    for (let round = 0; round < this.#options.rounds; round++) {
-      const fault = must(FAULTS[round % FAULTS.length], 'a fault')
+    for (const fault of this.#options.faults) {
       await this.#take(fault)
       for (let i = 0; i < LOOKS_PER_ROUND; i++) await this.#look()
       this.#model.open()
@@ -120,7 +120,7 @@ class CompletenessRounds {
     this.#store = await StoreProcess.start(bin === undefined ? options : { ...options, bin })
   }
 
-  async #take(fault: (typeof FAULTS)[number]): Promise<void> {
+  async #take(fault: Fault): Promise<void> {
     const store = must(this.#store, 'a store')
     switch (fault) {
       case 'load':

@@ -8,7 +8,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     text: 'this.#rows.push(appended, isLast ? () => this.#durable(position) : undefined)',
     instead: 'this.#rows.push(appended)\n      if (isLast) this.#durable(position)',
     faults: ['crash_all', 'slow_disk'],
-    seed: 2,
+    seed: 11,
   },
   'a leader that is named although its disk went back': {
     file: 'replication/core/fit-leaders.ts',
@@ -16,6 +16,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'return incarnation !== undefined && !isDamaged',
     faults: ['disk_back', 'crash'],
     operations: { write: 3, read: 3, add: 1 },
+    seed: 34,
   },
   'a leader that is named without a comparison after all have started again': {
     file: 'replication/core/fit-leaders.ts',
@@ -30,19 +31,21 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'const refusal = (own || othersRefusal(now)).slice(0, 0)',
     faults: ['plane_back'],
     operations: { write: 3, read: 3, add: 1 },
+    seed: 9,
   },
   'a recovery that gives out epochs a second time': {
     file: 'cluster/recovery/recover-cluster.ts',
     text: 'configuration: { ...newest, epoch: epoch + 1, leader: undefined, operation }',
     instead: 'configuration: { ...newest, epoch: newest.epoch, leader: undefined, operation }',
     faults: ['plane_back', 'crash'],
+    seed: 17,
   },
   'a leader that commits without its followers': {
     file: 'replication/core/leader.ts',
     text: 'reached = Math.min(reached, matched)',
     instead: 'reached = Math.max(reached, Math.min(reached, matched))',
     faults: ['crash', 'freeze', 'partition'],
-    seed: 2,
+    seed: 6,
   },
   'a leader that reads without grants': {
     file: 'replication/core/leader-reads.ts',
@@ -50,6 +53,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'const isEnough = isGranted || nowMs > 0',
     faults: ['alone', 'freeze'],
     operations: { write: 2, read: 4 },
+    seed: 6,
   },
   'a new leader that knows no held keys': {
     file: 'shard/shard-state.ts',
@@ -63,7 +67,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: "if (key.length === 0) plan.push({ key, op: { kind: 'lock' } })",
     faults: ['slow_network'],
     operations: { transact: 1 },
-    seed: 7,
+    seed: 2,
   },
   'a commit that does not check what was read': {
     file: 'shard/apply/apply-transaction.ts',
@@ -93,7 +97,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'if (at > 0n) continue',
     faults: ['slow_network'],
     operations: { pair: 1, transfer: 2, scan: 3 },
-    seed: 64,
+    seed: 15,
   },
   'a coordinator that commits when a prepare has failed': {
     file: 'coordinator/transactions/transaction-runner.ts',
@@ -107,7 +111,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     text: "if (status.state !== 'pending') return status",
     instead: "if (status.state !== 'pending') return { state: 'aborted' }",
     faults: ['crash', 'crash_all', 'cut'],
-    seed: 5,
+    seed: 27,
   },
   'a write that is tried again after an unknown outcome': {
     file: 'coordinator/transactions/transaction-rerouting.ts',
@@ -122,6 +126,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'return record !== undefined && isVisible(record, ttl, 0) ? record : undefined',
     faults: ['clocks', 'crash'],
     operations: { lend: 1, seek: 2 },
+    seed: 2,
   },
   'a document that expires before its time': {
     file: 'shard/format/visibility.ts',
@@ -136,6 +141,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: "if (route.kind !== 'shard') continue",
     faults: ['crash', 'freeze', 'cut'],
     operations: { cross: 4, drop: 1, read: 1 },
+    seed: 10,
   },
   'a dropped table without a tombstone': {
     file: 'coordinator/tables/catalog.ts',
@@ -143,6 +149,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'if (shards.length > 0) return []',
     faults: ['crash', 'crash_all'],
     operations: { cross: 2, drop: 2, read: 1 },
+    seed: 2,
   },
   'a node that clears a tombstone and keeps the replica': {
     file: 'coordinator/cluster/dropped-replicas.ts',
@@ -150,18 +157,21 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: '',
     faults: ['crash', 'crash_all'],
     operations: { cross: 2, drop: 2, read: 1 },
+    seed: 2,
   },
   'an idempotency key whose answer is not kept': {
     file: 'coordinator/transactions/idempotency.ts',
     text: "  collector.addOp(table, { kind: 'put', key, ...table.rules.check(key, json) })\n",
     instead: '  void json\n',
     faults: ['cut', 'crash', 'freeze'],
+    seed: 8,
   },
   'a duplicate that does not meet the first request': {
     file: 'coordinator/transactions/idempotency.ts',
     text: '  collector.addCheck(table, key, TIMESTAMP_ZERO)\n',
     instead: '',
     faults: ['slow_network'],
+    seed: 3,
   },
   'a killed node that comes back in the future': {
     file: 'clock/hybrid-clock.ts',

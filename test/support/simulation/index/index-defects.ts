@@ -48,6 +48,7 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'const upTo = isLast ? sequence : this.#applied',
     instead: 'const upTo = isLast ? sequence + 1 : sequence',
     kinds: ['kill'],
+    seed: 3,
   },
   'a merge that forgets what was deleted meanwhile': {
     file: 'index/text/engine/disk-part.ts',
@@ -66,13 +67,14 @@ export const INDEX_DEFECTS: Readonly<Record<string, IndexDefect>> = {
     text: 'if (bytes.length !== words * 4 + 4 || readUint32(bytes, words * 4) !== sum) {',
     instead: 'if (bytes.length !== words * 4 + 4 || sum < 0) {',
     kinds: ['kill_and_flip'],
-    seed: 101,
+    seed: 2,
   },
   'an end of a worker that nobody hears of': {
     file: 'index/host/index-worker-thread.ts',
     text: 'if (!this.#isClosed) for (const listener of this.#onBroken.values()) listener(error)',
     instead: 'if (this.#isClosed) for (const listener of this.#onBroken.values()) listener(error)',
     kinds: ['end_worker'],
+    seed: 26,
   },
   'a position of before after a restart': {
     file: 'shard/following/index-follower.ts',
