@@ -5,11 +5,12 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { failureOf } from '../../support/failure-of.ts'
 import { eventually } from '../support/eventually.ts'
-import { CHART, helm, renderChart } from '../support/helm.ts'
+import { CHART, helm, renderChart, ROOT } from '../support/helm.ts'
 import { objectsIn, type RenderedObject } from '../support/manifests.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const OPERATOR = 'quarry-operator'
+const DEPLOY = path.join(ROOT, 'deploy')
 const PROFILES = ['', ...globSync(path.join(CHART, 'profiles/*.yaml')).toSorted()]
 
 const valuesOf = (profile: string): readonly string[] =>
@@ -50,6 +51,30 @@ describe('the installed chart', function () {
       }
       expect(pods.length, profile).to.equal(2)
     }
+  })
+
+  it('is taken as plain manifests by kubectl, without Helm', async () => {
+    const objects = objectsIn(await namespace().tier.kubectl(['kustomize', DEPLOY]))
+    // Into a namespace that is there: those of a dry run are not.
+    const placed = objects
+      .filter(({ kind }) => kind !== 'Namespace')
+      .map(({ metadata, ...object }) => ({
+        ...object,
+        metadata:
+          metadata.namespace === undefined
+            ? metadata
+            : { ...metadata, namespace: namespace().name },
+      }))
+    const input = placed.map((object) => JSON.stringify(object)).join('\n---\n')
+
+    const dryRun = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-']
+    const said = await namespace().tier.kubectl(dryRun, { input })
+
+    expect(said.trim().split('\n')).to.have.length(placed.length)
+    expect(said).to.include('deployment.apps/quarry-operator serverside-applied')
+    expect(said).to.include(
+      'customresourcedefinition.apiextensions.k8s.io/storeclusters.quarry.dev',
+    )
   })
 
   it('lets the operator do its work in its namespaces, and nothing elsewhere', async () => {
