@@ -123,8 +123,8 @@ export function describeNodes(nodes: readonly NodeAnswer[], screen: Output): str
   return formatTable(columns, rows, screen)
 }
 
-function stateOf({ state, condition, emptying }: NodeAnswer): string {
-  if (emptying === undefined) return condition
+function stateOf({ state, condition, emptying, heldUntil }: NodeAnswer): string {
+  if (emptying === undefined) return heldUntil === '' ? condition : `${condition}, held`
   if (emptying.isDone) return state === 'decommissioned' ? state : 'drained'
   const wish = state === 'decommissioned' ? 'decommissioned' : 'draining'
   return condition === 'emptying' ? wish : `${wish}, ${condition}`

@@ -75,7 +75,8 @@ function describeNode(
   return `node ${id} holds nothing; ${after}`
 }
 
-async function lookAtNode(
+/** The node as the controller shows it; refused while no controller reports. */
+export async function lookAtNode(
   client: ApiClient,
   { node, signal }: { readonly node: string; readonly signal: AbortSignal },
 ): Promise<NodeAnswer> {

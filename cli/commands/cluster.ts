@@ -13,6 +13,7 @@ import { writeLine } from '../process/terminal.ts'
 import { printable } from '../../lib/process/log-words.ts'
 import { parseLeftovers, parseNodes, parseSummary } from '../service/cluster-answers.ts'
 import { memberOf, parseAnswer, textOf } from '../service/service-answers.ts'
+import { addClusterHandOverCommand } from './cluster-hand-over.ts'
 import { addClusterReloadCommand } from './cluster-reload.ts'
 import { addClusterRecoverCommand } from './cluster-recover.ts'
 import { addClusterStartCommand } from './cluster-start.ts'
@@ -49,6 +50,7 @@ export function addClusterCommand(program: Command, context: CliContext): void {
   addNodeWish(cluster, context, 'drain')
   addUndrain(cluster, context)
   addNodeWish(cluster, context, 'decommission')
+  addClusterHandOverCommand(cluster, context)
   addForget(cluster, context)
   addCollect(cluster, context)
   addClusterReloadCommand(cluster, context)

@@ -21,6 +21,8 @@ export interface NodeAnswer {
   readonly neededFor: string
   /** Why other nodes cannot use it; empty where they can. */
   readonly unreached: string
+  /** Until when it is given no leaderships; empty: it is. */
+  readonly heldUntil: string
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingAnswer | undefined
 }
@@ -164,6 +166,7 @@ function readNode(value: unknown): NodeAnswer {
     isSafeToStop: memberOf(value, 'safe_to_stop') === true,
     neededFor: textOf(value, 'needed_for'),
     unreached: textOf(value, 'unreached'),
+    heldUntil: textOf(memberOf(value, 'hold'), 'until'),
     emptying: emptying === undefined ? undefined : readEmptying(emptying),
   }
 }

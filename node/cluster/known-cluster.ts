@@ -3,7 +3,11 @@
 import { unreachable } from '../../lib/assert.ts'
 import type { ShardPath } from '../controller/core/records/cluster-codec.ts'
 import type { MoveRecord } from '../controller/core/records/move-record.ts'
-import type { NodeRegistration, NodeState } from '../controller/core/records/node-record.ts'
+import type {
+  NodeHold,
+  NodeRegistration,
+  NodeState,
+} from '../controller/core/records/node-record.ts'
 import type { NodeId, ShardConfiguration } from '../replication/core/configuration.ts'
 import type { ClusterObservation } from './observed-entry.ts'
 
@@ -16,6 +20,8 @@ export interface KnownNode {
   readonly state: NodeState | undefined
   /** The operation that drains or decommissions it. */
   readonly operationId?: string | undefined
+  /** It may be over. */
+  readonly hold?: NodeHold | undefined
   /** Undefined while the node is away. */
   readonly registration: NodeRegistration | undefined
   /** The last known ones, because a node may serve although its lease is lost. */
@@ -57,6 +63,7 @@ export class KnownCluster {
           name: observed.record?.name,
           state: observed.record?.state,
           operationId: observed.record?.operationId,
+          hold: observed.record?.hold,
           addresses: addresses ?? observed.record?.addresses,
         }))
       default:

@@ -1,6 +1,7 @@
 // The nodes of a cluster as one node knows them: for answers while no controller reports.
 
 import type { EmptyingReport, NodeReport } from '../controller/core/cluster-report.ts'
+import { holdLeftMs } from '../controller/core/records/node-record.ts'
 import type { NodeId } from '../replication/core/configuration.ts'
 import type { ClusterMap } from './cluster-map.ts'
 import { conditionOf } from './known-counts.ts'
@@ -10,9 +11,10 @@ const NOT_NOW = 'no controller says whether its shards can do without it'
 type Known = Pick<ClusterMap, 'nodes' | 'shards' | 'moveOf'>
 
 /** What only a controller knows is left out: whether a node that is away is lost, and whether one is empty for good. */
-export function knownNodes(map: Known): readonly NodeReport[] {
+export function knownNodes(map: Known, nowMs: number): readonly NodeReport[] {
   const counts = countReplicas(map)
-  return map.nodes().flatMap(({ id, name, zone, state, registration, addresses, operationId }) => {
+  return map.nodes().flatMap((node) => {
+    const { id, name, zone, state, registration, addresses, operationId, hold } = node
     if (state === 'forgotten') return []
     const held = counts.get(id) ?? NOTHING
     const isEmptied = state === 'draining' || state === 'decommissioned'
@@ -29,6 +31,7 @@ export function knownNodes(map: Known): readonly NodeReport[] {
       ...held,
       neededFor: NOT_NOW,
       operationId,
+      hold: holdLeftMs({ hold }, nowMs) > 0 ? hold : undefined,
       emptying: isEmptied ? emptyingOf(held) : undefined,
     }
   })

@@ -163,8 +163,9 @@ export class Registrar {
     const isSame = before?.incarnation === incarnation
     const operation = isSame ? before.operation : `join/${id}/${incarnation}`
     const { operationId, endedOperationId } = before ?? {}
+    const hold = isSame ? before.hold : undefined
     const life = { id, zone, name, addresses, state, incarnation, operation }
-    return { ...life, operationId, endedOperationId }
+    return { ...life, operationId, endedOperationId, hold }
   }
 
   #registration({ isLeaving, unreached }: Said): Buffer {

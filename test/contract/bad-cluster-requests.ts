@@ -62,6 +62,18 @@ export const BAD_CLUSTER_REQUESTS: Readonly<Record<string, readonly Row[]>> = {
       'INVALID_ARGUMENT',
       /operationId/,
     ],
+    [
+      'a hold of less than a second',
+      { path: `${C}/nodes/node/hand-over`, body: '{"hold_ms":999}' },
+      'INVALID_ARGUMENT',
+      /hold_ms/,
+    ],
+    [
+      'a hold of more than ten minutes',
+      { path: `${C}/nodes/node/hand-over`, body: '{"hold_ms":600001}' },
+      'INVALID_ARGUMENT',
+      /hold_ms/,
+    ],
     ['a wish by GET', { method: 'GET', path: `${C}/nodes/node/drain` }, 'METHOD_NOT_ALLOWED'],
   ],
   moveReplica: [
@@ -128,6 +140,7 @@ export const BAD_STEERING: Readonly<Record<string, readonly Row[]>> = {
     ['a drain', { path: `${C}/nodes/node/drain` }, 'NOT_FOUND', /"node"/],
     ['the end of a drain', { path: `${C}/nodes/node/undrain` }, 'NOT_FOUND', /"node"/],
     ['a decommission', { path: `${C}/nodes/node/decommission` }, 'NOT_FOUND', /"node"/],
+    ['a hand-over', { path: `${C}/nodes/node/hand-over` }, 'NOT_FOUND', /"node"/],
     [
       'a move',
       { path: `${SHARD}/move`, body: '{"from":"node","to":"b"}' },

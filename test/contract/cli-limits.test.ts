@@ -18,6 +18,7 @@ const SCHEMAS: Readonly<Record<string, readonly string[]>> = {
 }
 /** Constants of parameters, and of what a command does by itself. */
 const OTHERS: Readonly<Record<string, string>> = {
+  'cluster-hand-over.ts HOLD_SECONDS_MAX': 'seconds of HandOverRequest.hold_ms',
   'indexes.ts PARKED_MAX': 'a parameter of getIndex',
   'load.ts BATCH_SIZE_MAX': 'documents in a request of the loader',
   'load.ts CONCURRENCY_MAX': 'requests of the loader at once',

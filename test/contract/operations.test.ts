@@ -17,6 +17,7 @@ function describeSteering(operate: Operate): void {
       await operate('drainNode', `${node}/drain`),
       await operate('undrainNode', `${node}/undrain`),
       await operate('decommissionNode', `${node}/decommission`),
+      await operate('handOverLeaders', `${node}/hand-over`, '{"hold_ms":1000}'),
       await operate('forgetNode', node),
       await operate('collectLeftovers', `${node}/collect`, '{}'),
       await operate('recoverCluster', '/api/v1/cluster/recover', '{}'),

@@ -21,6 +21,7 @@ export const NEED_A_CLUSTER: ReadonlySet<string> = new Set([
   'drainNode',
   'undrainNode',
   'decommissionNode',
+  'handOverLeaders',
   'forgetNode',
   'recoverCluster',
   'collectLeftovers',

@@ -175,6 +175,26 @@ describe('quarry cluster', () => {
     expect(other.stderr).to.include('is draining by the operation a, and not by b')
   })
 
+  it('hand-over waits until the node leads nothing, and says until when it is held', async () => {
+    const { exitCode, stdout } = await run(['hand-over', '7c1e', '--hold', '600'])
+    const listed = await run(['nodes', '--json'])
+    const refused = await run(['hand-over', '7c1e', '--hold', '601'])
+
+    expect(exitCode).to.equal(0)
+    expect(stdout).to.match(/^node 7c1e42aa\S+ leads nothing, until 1970-\S+; it may be stopped/)
+    expect(listed.stdout).to.include('"hold":{"until":"1970-')
+    expect(refused.exitCode).to.equal(2)
+  })
+
+  it('hand-over says that the node leads what nobody else can', async () => {
+    await control.requestOfNode({ kind: 'hand_over', node: TWO, holdMs: 600_000 })
+    control.leave(THREE)
+    const { exitCode, stderr } = await run(['hand-over', '7c1e', '--hold', '30'])
+
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.include('still leads 4 shards, and is not held any more')
+  })
+
   it('drain says why it waits, and that somebody else ended it', async () => {
     control.leave(TWO)
     control.leave(FOUR)

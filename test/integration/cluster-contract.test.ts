@@ -104,6 +104,35 @@ function describeSteering(operate: Operate): void {
     expect(JSON.parse(used.body)).to.not.have.property('operation_id')
   })
 
+  it('hand over what a node leads, keep it from leading, and let it lead again', async () => {
+    const nodes = async (): Promise<readonly ShownNode[]> =>
+      JSON.parse((await operate('listNodes', NODES)).body).nodes
+    const { id } = must((await nodes()).toSorted((a, b) => b.leaders - a.leaders)[0], 'a node')
+    const body = JSON.stringify({ operation_id: 'rollout-3', hold_ms: 600_000 })
+    const now = async () => {
+      return must(
+        (await nodes()).find((node) => node.id === id),
+        'the node',
+      )
+    }
+
+    const begun = await operate('handOverLeaders', `${NODES}/${id}/hand-over`, body)
+    const again = await operate('handOverLeaders', `${NODES}/${id}/hand-over`, body)
+    const other = await operate('handOverLeaders', `${NODES}/${id}/hand-over`, by('rollout-4'))
+    await until(async () => (await now()).leaders === 0)
+    const shown = await now()
+    const used = await operate('undrainNode', `${NODES}/${id}/undrain`, by('rollout-3'))
+
+    expect([begun, again, other, used].map(({ status }) => status)).to.deep.equal([
+      202, 202, 409, 202,
+    ])
+    expect(JSON.parse(begun.body).hold).to.include({ operation_id: 'rollout-3' })
+    expect(JSON.parse(again.body).hold).to.deep.equal(JSON.parse(begun.body).hold)
+    expect(JSON.parse(other.body).error).to.include('rollout-3').and.include('rollout-4')
+    expect(shown).to.include({ state: 'serving', condition: 'serving' })
+    expect(JSON.parse(used.body)).to.not.have.property('hold')
+  })
+
   it('recover nothing while no node waits, however often', async () => {
     for (const body of ['', '{}', '{"without":["node"]}']) {
       const { status, body: text } = await operate('recoverCluster', RECOVER, body)

@@ -84,6 +84,7 @@ const BODIES: Readonly<Record<string, readonly object[]>> = {
   drainNode: [{ operation_id: text(128) }],
   undrainNode: [{ operation_id: text(128) }],
   decommissionNode: [{ operation_id: text(128) }],
+  handOverLeaders: [{ operation_id: text(128), hold_ms: 1000 }],
   collectLeftovers: [{ shards: many(1000, (index) => index.toString(16).padStart(16, '0')) }],
   recoverCluster: [{ without: many(1000, (index) => index.toString(16).padStart(32, '0')) }],
   reloadNode: [{ log_level: 'info' }],

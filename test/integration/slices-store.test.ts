@@ -155,6 +155,10 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     'of one node': (client) =>
       expectStatus(client.send('POST', `${CLUSTER}/nodes/a/decommission`), 400),
   },
+  handOverLeaders: {
+    'of one node': (client) =>
+      expectStatus(client.send('POST', `${CLUSTER}/nodes/a/hand-over`, {}), 400),
+  },
   forgetNode: {
     'of one node': (client) => expectStatus(client.send('DELETE', `${CLUSTER}/nodes/a`), 400),
   },

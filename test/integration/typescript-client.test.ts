@@ -79,7 +79,8 @@ describe('the client of the store', () => {
     const refusals = [
       await errorOf(() => store.drainNode(id)),
       await errorOf(() => store.undrainNode(id)),
-      await errorOf(() => store.decommissionNode(id)),
+      await errorOf(() => store.decommissionNode(id, { operationId: 'scale-down-7' })),
+      await errorOf(() => store.handOverLeaders(id, { hold_ms: 1000 })),
       await errorOf(() => store.moveReplica(shard?.id ?? '', nodes)),
       await errorOf(() => store.transferLeader(shard?.id ?? '', { to: 'other' })),
     ]

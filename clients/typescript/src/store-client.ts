@@ -15,6 +15,7 @@ import type {
   CrossTableBatchResult,
   Document,
   FailedQuery,
+  HandOverRequest,
   CreatedIndex,
   Index,
   IndexConfig,
@@ -23,7 +24,6 @@ import type {
   MergeRequest,
   MergeResult,
   MoveRequest,
-  NodeOperation,
   NodeList,
   QueryAnswer,
   QueryRequest,
@@ -64,14 +64,8 @@ export interface ListOptions extends CallOptions {
   readonly pattern?: string
 }
 
-/** The options of calls that steer a node. */
-export interface SteerOptions extends CallOptions {
-  /**
-   * Names the operation of which the call is a part. Repeating the call is harmless, and while the operation has the node,
-   * calls of others are refused with ConflictError.
-   */
-  readonly operationId?: string
-}
+/** The operation of which a call is a part: repeating the call is harmless, and other operations are refused. */
+export type SteerOptions = CallOptions & { readonly operationId?: string }
 
 /** The options of `listShards`. */
 export interface ListShardsOptions extends CallOptions {
@@ -351,21 +345,27 @@ export class StoreClient {
   }
 
   /** Gives what the node holds to others. `listNodes` shows the progress in `emptying`. */
-  drainNode(node: string, { operationId, ...options }: SteerOptions = {}): Promise<ClusterNode> {
-    return this.#steer(`${nodePath(node)}/drain`, operationOf(operationId), options)
+  drainNode(node: string, options?: SteerOptions): Promise<ClusterNode> {
+    return this.#steerNode(`${nodePath(node)}/drain`, options)
   }
 
-  /** Ends a drain; with an operation, only the drain of that one. */
-  undrainNode(node: string, { operationId, ...options }: SteerOptions = {}): Promise<ClusterNode> {
-    return this.#steer(`${nodePath(node)}/undrain`, operationOf(operationId), options)
+  /** Ends a drain, and the hold of a hand-over; with an operation, only those of that one. */
+  undrainNode(node: string, options?: SteerOptions): Promise<ClusterNode> {
+    return this.#steerNode(`${nodePath(node)}/undrain`, options)
   }
 
   /** Empties the node; it is never used again. */
-  decommissionNode(
+  decommissionNode(node: string, options?: SteerOptions): Promise<ClusterNode> {
+    return this.#steerNode(`${nodePath(node)}/decommission`, options)
+  }
+
+  /** Lets others lead what the node leads, and gives it no leaderships for a while. `listNodes` shows `leaders` and `hold`. */
+  handOverLeaders(
     node: string,
-    { operationId, ...options }: SteerOptions = {},
+    request: HandOverRequest = {},
+    options?: CallOptions,
   ): Promise<ClusterNode> {
-    return this.#steer(`${nodePath(node)}/decommission`, operationOf(operationId), options)
+    return this.#steer(`${nodePath(node)}/hand-over`, request, options)
   }
 
   /** Forgets a node that was decommissioned, is gone and holds nothing. */
@@ -418,6 +418,11 @@ export class StoreClient {
     return this.#steer(`${shardPath(shard)}/transfer-leader`, request, options)
   }
 
+  #steerNode(path: string, { operationId, ...options }: SteerOptions = {}): Promise<ClusterNode> {
+    const body = operationId === undefined ? undefined : { operation_id: operationId }
+    return this.#steer(path, body, options)
+  }
+
   /** Asking for what is so already, or under way, is harmless. */
   #steer(
     path: string,
@@ -459,10 +464,6 @@ export class StoreClient {
 function resultOf([result]: QueryAnswer['responses']): QueryResult {
   if (result !== undefined && 'hits' in result) return result
   throw new QuarryError('the server answered without the result of the query')
-}
-
-function operationOf(operationId: string | undefined): NodeOperation | undefined {
-  return operationId === undefined ? undefined : { operation_id: operationId }
 }
 
 /** Absent unless the read was stale. */

@@ -2,6 +2,6 @@ import { jsonReply } from '../../../lib/http/reply.ts'
 import { nodeOf, operationIdOf, type Handler } from '../operation.ts'
 
 export const drainNode: Handler = async (request, { cluster }) => {
-  const steering = { wish: 'drain', operationId: operationIdOf(request) } as const
+  const steering = { kind: 'drain', operationId: operationIdOf(request) } as const
   return jsonReply(202, await cluster.steerNode(nodeOf(request), steering))
 }

@@ -2,6 +2,6 @@ import { jsonReply } from '../../../lib/http/reply.ts'
 import { nodeOf, operationIdOf, type Handler } from '../operation.ts'
 
 export const undrainNode: Handler = async (request, { cluster }) => {
-  const steering = { wish: 'undrain', operationId: operationIdOf(request) } as const
+  const steering = { kind: 'undrain', operationId: operationIdOf(request) } as const
   return jsonReply(202, await cluster.steerNode(nodeOf(request), steering))
 }

@@ -17,6 +17,7 @@ import { getHealth } from '../handlers/get-health.ts'
 import { getIndex } from '../handlers/get-index.ts'
 import { getStatus } from '../handlers/get-status.ts'
 import { getTable } from '../handlers/get-table.ts'
+import { handOverLeaders } from '../handlers/hand-over-leaders.ts'
 import { listIndexes } from '../handlers/list-indexes.ts'
 import { listNodes } from '../handlers/list-nodes.ts'
 import { listShards } from '../handlers/list-shards.ts'
@@ -44,16 +45,17 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   createTable: fromJson(createTable),
   crossTableBatch: fromBytes(crossTableBatch),
   decommissionNode: fromJson(decommissionNode),
-  forgetNode: fromJson(forgetNode),
   drainNode: fromJson(drainNode),
   dropIndex: fromJson(dropIndex),
   dropTable: fromJson(dropTable),
+  forgetNode: fromJson(forgetNode),
   getContract: fromJson(getContract),
   getDocs: fromJson(getDocs),
   getHealth: fromJson(getHealth),
   getIndex: fromJson(getIndex),
   getStatus: fromJson(getStatus),
   getTable: fromJson(getTable),
+  handOverLeaders: fromJson(handOverLeaders),
   listIndexes: fromJson(listIndexes),
   listNodes: fromJson(listNodes),
   listShards: fromJson(listShards),

@@ -5,7 +5,7 @@ import { isAlive, needsElection } from './decisions/elections.ts'
 import { phaseOf } from './decisions/move-steps.ts'
 import type { ShardPath } from './records/cluster-codec.ts'
 import type { MoveCause, MovePhase } from './records/move-record.ts'
-import type { NodeRegistration, NodeState } from './records/node-record.ts'
+import type { NodeHold, NodeRegistration, NodeState } from './records/node-record.ts'
 import type { ClusterView } from './view/cluster-view.ts'
 import type { NodeCondition, NodeView } from './view/node-view.ts'
 import type { ShardView } from './view/shard-view.ts'
@@ -54,6 +54,8 @@ export interface NodeReport {
   readonly neededFor: string | undefined
   /** The operation that drains or decommissions it; undefined: it has no id, or nobody does. */
   readonly operationId: string | undefined
+  /** It is given no leaderships; undefined: it is. */
+  readonly hold: NodeHold | undefined
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingReport | undefined
 }
@@ -216,15 +218,12 @@ function isWorthNaming({ stored, live, replicas }: NodeView): boolean {
 
 function reportNode(node: NodeView, cluster: ClusterView): NodeReport {
   const { id, zone, stored, live, condition, replicas, led } = node
-  const state = stored?.record.state
   return {
     id,
     zone,
-    state,
     condition,
     incarnation: live?.record.incarnation,
     version: live?.record.version,
-    name: stored?.record.name,
     addresses: live?.record.addresses ?? stored?.record.addresses,
     unreached: live?.record.unreached,
     replicas: replicas.size,
@@ -232,7 +231,20 @@ function reportNode(node: NodeView, cluster: ClusterView): NodeReport {
     movesIn: node.incoming,
     movesOut: node.outgoing,
     neededFor: neededFor(node, cluster),
-    operationId: stored?.record.operationId,
+    ...wishesFor(node),
+  }
+}
+
+/** What operators want of it. */
+function wishesFor(
+  node: NodeView,
+): Pick<NodeReport, 'state' | 'name' | 'operationId' | 'hold' | 'emptying'> {
+  const { state, name, operationId, hold } = node.stored?.record ?? {}
+  return {
+    state,
+    name,
+    operationId,
+    hold: node.isHeld ? hold : undefined,
     emptying: state === undefined || state === 'serving' ? undefined : reportEmptying(node),
   }
 }

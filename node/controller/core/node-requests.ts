@@ -10,21 +10,28 @@ import type { Commit } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { Refusal } from './operator-requests.ts'
 import { encodeNode, nodeKey } from './records/cluster-codec.ts'
-import type { NodeRecord, NodeState } from './records/node-record.ts'
+import { holdLeftMs, type NodeRecord, type NodeState } from './records/node-record.ts'
 import type { NodeView } from './view/node-view.ts'
 
-/** What somebody wants of a node. */
-export interface NodeWish {
-  readonly kind: 'drain' | 'undrain' | 'decommission' | 'forget'
-  readonly node: NodeId
-  /** The operation of which this is a part, in the words of the caller; undefined: of none. */
-  readonly operationId?: string | undefined
-}
+/** What somebody wants of a node, and the operation of which that is a part, in the words of the caller. */
+export type NodeSteering =
+  | {
+      readonly kind: 'drain' | 'undrain' | 'decommission'
+      readonly operationId?: string | undefined
+    }
+  /** Its leaderships go to others, and it is given none for as long. */
+  | {
+      readonly kind: 'hand_over'
+      readonly operationId?: string | undefined
+      readonly holdMs: number
+    }
 
-/** A wish, and the name of the change that fulfils it. */
-export interface NodeRequest extends NodeWish {
-  readonly operation: string
-}
+export type NodeWish = { readonly node: NodeId } & (
+  NodeSteering | { readonly kind: 'forget'; readonly operationId?: undefined }
+)
+
+/** A wish, when it was asked for by the wall clock, and the name of the change that fulfils it. */
+export type NodeRequest = NodeWish & { readonly operation: string; readonly nowMs: number }
 
 /** A wish that can be fulfilled. */
 export interface AcceptedWish {
@@ -35,9 +42,8 @@ export interface AcceptedWish {
 }
 
 /** What a node's state is after each request that was accepted. */
-const STATE_AFTER: Readonly<Record<NodeWish['kind'], NodeState>> = {
+const STATE_AFTER: Readonly<Record<'drain' | 'decommission' | 'forget', NodeState>> = {
   drain: 'draining',
-  undrain: 'serving',
   decommission: 'decommissioned',
   forget: 'forgotten',
 }
@@ -47,6 +53,7 @@ const STATES_BEFORE: Readonly<Record<NodeWish['kind'], readonly NodeState[]>> = 
   drain: ['serving', 'draining'],
   undrain: ['serving', 'draining'],
   decommission: ['serving', 'draining', 'decommissioned'],
+  hand_over: ['serving', 'draining'],
   forget: ['decommissioned', 'forgotten'],
 }
 
@@ -78,27 +85,82 @@ export function requestOfNode(cluster: StoredNodes, request: NodeRequest): Accep
 }
 
 /** CN1, CN2. */
-function otherOperation(
-  { id, state, operationId: current, endedOperationId }: NodeRecord,
-  { kind, operationId: asking }: NodeWish,
-): string | undefined {
+function otherOperation(before: NodeRecord, request: NodeRequest): string | undefined {
+  const { kind, operationId: asking } = request
   if (asking === undefined) return undefined
-  const isEmptied = state === 'draining' || state === 'decommissioned'
-  const what = `${id} is ${state}`
-  if (kind === 'undrain') {
-    if (!isEmptied || current === asking) return undefined
-    return current === undefined
-      ? `${what} by an operation without an id, and not by ${asking}`
-      : `${what} by the operation ${current}, and not by ${asking}`
+  const { id, endedOperationId } = before
+  if (asking === endedOperationId) {
+    if (kind === 'undrain') return undefined
+    return `the operation ${asking} was ended by an undrain of ${id}`
   }
-  if (asking === endedOperationId) return `the operation ${asking} was ended by an undrain of ${id}`
-  if (!isEmptied || current === undefined || current === asking) return undefined
-  return `${what} by the operation ${current}, and not by ${asking}`
+  const running = runningOn(before, request.nowMs)
+  if (kind === 'undrain') {
+    const [first] = running
+    const isOwn = running.some(({ operationId }) => operationId === asking)
+    return first === undefined || isOwn ? undefined : named(before, first, asking)
+  }
+  const isAnother = ({ what, operationId }: Running): boolean =>
+    (what === 'hold') === (kind === 'hand_over') &&
+    operationId !== undefined &&
+    operationId !== asking
+  const other = running.find(isAnother)
+  return other && named(before, other, asking)
 }
 
-function recordAfter(before: NodeRecord, { kind, operationId }: NodeWish): NodeRecord {
-  const { operationId: current, ...kept } = before
-  const state = STATE_AFTER[kind]
-  if (kind !== 'undrain') return { ...kept, state, operationId: operationId ?? current }
-  return { ...kept, state, endedOperationId: operationId ?? current ?? before.endedOperationId }
+/** Something that was begun on the node, and by which operation. */
+interface Running {
+  readonly what: 'emptying' | 'hold'
+  readonly operationId: string | undefined
+}
+
+function runningOn(record: NodeRecord, nowMs: number): readonly Running[] {
+  const { state, operationId, hold } = record
+  const isEmptied = state === 'draining' || state === 'decommissioned'
+  const isHeld = hold !== undefined && holdLeftMs(record, nowMs) > 0
+  return [
+    ...(isEmptied ? [{ what: 'emptying', operationId } as const] : []),
+    ...(isHeld ? [{ what: 'hold', operationId: hold.operationId } as const] : []),
+  ]
+}
+
+function named({ id, state }: NodeRecord, { what, operationId }: Running, asking: string): string {
+  const is = what === 'hold' ? 'held' : state
+  const by =
+    operationId === undefined ? 'an operation without an id' : `the operation ${operationId}`
+  return `${id} is ${is} by ${by}, and not by ${asking}`
+}
+
+function recordAfter(before: NodeRecord, request: NodeRequest): NodeRecord {
+  const { kind, operationId: asking } = request
+  if (kind === 'undrain') return undrained(before, request)
+  if (kind === 'hand_over') return held(before, request)
+  return { ...before, state: STATE_AFTER[kind], operationId: asking ?? before.operationId }
+}
+
+/** Without the drain and the hold that the caller may end. */
+function undrained(before: NodeRecord, { operationId: asking, nowMs }: NodeRequest): NodeRecord {
+  const isEnded = ({ operationId }: Running): boolean =>
+    asking === undefined || operationId === asking
+  const running = runningOn(before, nowMs)
+  const ended = running.filter(isEnded)
+  const stays = new Set(running.filter((one) => !isEnded(one)).map(({ what }) => what))
+  const endedIds = ended.flatMap(({ operationId }) => operationId ?? [])
+  const { operationId, hold, ...kept } = before
+  return {
+    ...kept,
+    ...(stays.has('emptying') ? { operationId } : { state: 'serving' }),
+    ...(stays.has('hold') ? { hold } : {}),
+    endedOperationId: asking ?? endedIds[0] ?? before.endedOperationId,
+  }
+}
+
+/** CN3: asked again by its operation, a hold ends when it would have. */
+function held(
+  before: NodeRecord,
+  { operationId: asking, holdMs, nowMs }: Extract<NodeRequest, { readonly kind: 'hand_over' }>,
+): NodeRecord {
+  const current = holdLeftMs(before, nowMs) > 0 ? before.hold : undefined
+  if (asking !== undefined && current?.operationId === asking) return before
+  const operationId = asking ?? current?.operationId
+  return { ...before, hold: { untilMs: Math.round(nowMs) + holdMs, ms: holdMs, operationId } }
 }

@@ -51,7 +51,7 @@ export function requestTransfer(
     return { refused: `${to} has no replica in sync of it` }
   }
   if (configuration.leader?.node === to) return { refused: `${to} leads it already` }
-  if (!target.isPlaceable) return { refused: `${to} does not take leaderships now` }
+  if (!target.takesLeaders) return { refused: `${to} does not take leaderships now` }
   const member = configuration.inSync.find(({ node }) => node === to)
   if (member === undefined || !isAlive(member, cluster)) {
     return { refused: `${to} has restarted and is not in sync again` }

@@ -12,7 +12,7 @@ import type { ClusterReport, NodeReport, ShardQuery, ShardReport } from '../core
 import { requestOfNode, type NodeRequest, type NodeWish } from '../core/node-requests.ts'
 import type { Refusal } from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
-import type { NodeRecord } from '../core/records/node-record.ts'
+import { holdLeftMs, type NodeRecord } from '../core/records/node-record.ts'
 import type { Controller } from './controller.ts'
 import type { ControllerPeers } from './controller-calls.ts'
 import {
@@ -91,7 +91,7 @@ export class ClusterAdmin {
 
   /** As this node knows them. */
   knownNodes(): readonly NodeReport[] {
-    return knownNodes(this.#with.map)
+    return knownNodes(this.#with.map, this.#with.clock.nowMs())
   }
 
   async report(): Promise<ClusterReport> {
@@ -108,9 +108,10 @@ export class ClusterAdmin {
   }
 
   async requestOfNode(wish: NodeWish): Promise<Refusal | undefined> {
-    const operation = this.#with.newOperation()
+    const { newOperation, clock } = this.#with
+    const request: NodeRequest = { ...wish, operation: newOperation(), nowMs: clock.nowMs() }
     for (let attempts = 0; attempts < ATTEMPTS_MAX; attempts++) {
-      const outcome = await this.#tryNode({ ...wish, operation })
+      const outcome = await this.#tryNode(request)
       if (outcome === 'changed') continue
       if ('refused' in outcome) return outcome
       await this.#heard(outcome)
@@ -162,7 +163,8 @@ export class ClusterAdmin {
   }
 
   /** The controller hears of the commit by its watch, a moment later. */
-  async #heard({ id, state, operationId }: NodeRecord): Promise<void> {
+  async #heard(record: NodeRecord): Promise<void> {
+    const { id, state } = record
     const { clock } = this.#with
     const untilMs = clock.monotonicMs() + HEARD_MS
     // A report looks at the whole cluster, so each one comes after twice the pause.
@@ -172,7 +174,7 @@ export class ClusterAdmin {
         const found = nodes.find((node) => node.id === id)
         // A forgotten node is listed no more.
         if (state === 'forgotten' && found === undefined) return
-        if (found?.state === state && found.operationId === operationId) return
+        if (found !== undefined && isShownBy(found, record, clock.nowMs())) return
       } catch {
         return // the change is stored, though no controller reports it now
       }
@@ -214,6 +216,12 @@ export class ClusterAdmin {
     }
     return peers.ask(elected, request, timeoutMs)
   }
+}
+
+function isShownBy(node: NodeReport, record: NodeRecord, nowMs: number): boolean {
+  const hold = holdLeftMs(record, nowMs) > 0 ? record.hold : undefined
+  const isSame = node.state === record.state && node.operationId === record.operationId
+  return isSame && node.hold?.untilMs === hold?.untilMs
 }
 
 /** Whether the request may be repeated: it did not happen, or it changes nothing. */

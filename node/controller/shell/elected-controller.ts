@@ -24,6 +24,8 @@ import type { PlannedCommit } from '../core/planned-commit.ts'
 import type { ClusterView } from '../core/view/cluster-view.ts'
 import type { ControllerSettings } from '../core/view/settings.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
+import { holdLeftMs } from '../core/records/node-record.ts'
+import type { Observation } from '../core/view/observation.ts'
 import type { Step } from '../core/decisions/step.ts'
 import { ENDS_MAX, type AskEnds } from './replica-ends.ts'
 import { ClusterFeed, type CatalogKeys } from './cluster-feed.ts'
@@ -154,12 +156,20 @@ export class ElectedController {
   #observe(change: EntryChange): void {
     const nowMs = this.#options.clock.monotonicMs()
     try {
-      for (const observed of this.#feed.read(change)) this.#core.observe(observed, nowMs)
+      for (const observed of this.#feed.read(change)) {
+        this.#core.observe(this.#timed(observed), nowMs)
+      }
     } catch (error) {
       const { key, revision } = change
       const reason = messageOf(error)
       this.#options.log.error('the controller cannot read an entry', { key, revision, reason })
     }
+  }
+
+  /** The core knows no wall clock, by which holds end. */
+  #timed(observed: Observation): Observation {
+    if (observed.kind !== 'node' || observed.record === undefined) return observed
+    return { ...observed, holdLeftMs: holdLeftMs(observed.record, this.#options.clock.nowMs()) }
   }
 
   #onListed(revision: number): void {

@@ -96,6 +96,8 @@ export interface ClusterNode {
   readonly api?: string
   /** The operation that drains or decommissions it. */
   readonly operation_id?: string
+  /** It is given no leaderships. */
+  readonly hold?: { readonly until: string; readonly operation_id?: string }
   /** Why it takes no replicas: other nodes do not reach it, or it does not reach them. */
   readonly unreached?: string
   readonly replicas: number

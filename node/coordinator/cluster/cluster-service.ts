@@ -1,7 +1,7 @@
 // The cluster as the HTTP API sees and steers it, whether it has one node or many.
 
 import { SHARD_TROUBLES, type ShardTrouble } from '../../controller/core/cluster-report.ts'
-import type { NodeWish } from '../../controller/core/node-requests.ts'
+import type { NodeSteering } from '../../controller/core/node-requests.ts'
 import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
 import type {
   ClusterNode,
@@ -21,12 +21,6 @@ export interface ShardFilter {
   readonly limit: number
   /** `next_cursor` of the page before; undefined: the first page. */
   readonly cursor: string | undefined
-}
-
-/** What is wanted of a node, and the operation of which that is a part. */
-export interface NodeSteering {
-  readonly wish: Exclude<NodeWish['kind'], 'forget'>
-  readonly operationId?: string | undefined
 }
 
 /**
@@ -52,7 +46,10 @@ export interface ClusterService {
   shards(filter: ShardFilter): Promise<ShardPage>
   /** By shard id, how far its slowest replica is behind; empty in swarm mode. */
   slowest(): Promise<ReadonlyMap<string, ReplicaLag>>
-  /** With an operation: CONFLICT while another one has the node, or after that one was ended. */
+  /**
+   * With an operation: CONFLICT while another one has the node, or after that one was ended. A node that is not there hands
+   * nothing over: CONFLICT.
+   */
   steerNode(node: string, steering: NodeSteering): Promise<ClusterNode>
   /** CONFLICT unless it was decommissioned, is gone and holds nothing. A node that is forgotten is NOT_FOUND. */
   forgetNode(node: string): Promise<void>

@@ -11,8 +11,10 @@ import type {
   ShardReport,
 } from '../../controller/core/cluster-report.ts'
 import type { KnownCounts } from '../../cluster/known-counts.ts'
+import type { NodeSteering } from '../../controller/core/node-requests.ts'
 import type { Refusal } from '../../controller/core/operator-requests.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
+import type { NodeHold } from '../../controller/core/records/node-record.ts'
 import type { NodeCondition } from '../../controller/core/view/node-view.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
@@ -31,7 +33,7 @@ import type {
   WaitingShard,
 } from './cluster-answers.ts'
 import type { ClusterControl } from './cluster-control.ts'
-import type { ClusterService, NodeSteering, ShardFilter } from './cluster-service.ts'
+import type { ClusterService, ShardFilter } from './cluster-service.ts'
 import type { Leftovers } from './leftovers.ts'
 import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 
@@ -132,9 +134,12 @@ export class ControlledCluster implements ClusterService {
     return worst
   }
 
-  async steerNode(node: string, { wish, operationId }: NodeSteering): Promise<ClusterNode> {
-    await this.#node(node)
-    accepted(await this.#with.control.requestOfNode({ kind: wish, node, operationId }))
+  async steerNode(node: string, steering: NodeSteering): Promise<ClusterNode> {
+    const { condition } = await this.#node(node)
+    if (steering.kind === 'hand_over' && (condition === 'away' || condition === 'lost')) {
+      throw new ServiceError('CONFLICT', `${node} is ${condition}: it has nothing to hand over`)
+    }
+    accepted(await this.#with.control.requestOfNode({ ...steering, node }))
     return this.#nodeOf(await this.#node(node))
   }
 
@@ -229,7 +234,7 @@ export class ControlledCluster implements ClusterService {
 
   #nodeOf(node: NodeReport): ClusterNode {
     const { id, name, zone, state, condition, incarnation, version, addresses } = node
-    const { unreached, neededFor, operationId } = node
+    const { unreached, neededFor, operationId, hold } = node
     const emptying = this.#emptyingOf(node)
     return {
       id,
@@ -241,6 +246,7 @@ export class ControlledCluster implements ClusterService {
       ...(version === undefined ? {} : { version }),
       ...(addresses === undefined ? {} : { api: addresses.api }),
       ...(operationId === undefined ? {} : { operation_id: operationId }),
+      ...(hold === undefined ? {} : { hold: holdOf(hold) }),
       ...(unreached === undefined ? {} : { unreached }),
       replicas: node.replicas,
       leaders: node.leaders,
@@ -363,6 +369,11 @@ function moveOf({ cause, from, to, phase, bytes }: MoveReport): ClusterMove {
     phase,
     ...(bytes === undefined ? {} : { bytes }),
   }
+}
+
+function holdOf({ untilMs, operationId }: NodeHold): NonNullable<ClusterNode['hold']> {
+  const until = new Date(untilMs).toISOString()
+  return { until, ...(operationId === undefined ? {} : { operation_id: operationId }) }
 }
 
 function accepted(refusal: Refusal | undefined): void {

@@ -21,6 +21,7 @@ import {
 import { requestOfNode, type NodeWish } from '../../../node/controller/core/node-requests.ts'
 import type { ShardPath } from '../../../node/controller/core/records/cluster-codec.ts'
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
+import { holdLeftMs } from '../../../node/controller/core/records/node-record.ts'
 import type { KnownCounts } from '../../../node/cluster/known-counts.ts'
 import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
 import type {
@@ -155,7 +156,8 @@ export class SteeredCluster implements ClusterControl {
   }
 
   async requestOfNode(wish: NodeWish): Promise<Refusal | undefined> {
-    const asked = requestOfNode(this.core.cluster, { ...wish, operation: 'o' })
+    const request = { ...wish, operation: 'o', nowMs: this.#nowMs }
+    const asked = requestOfNode(this.core.cluster, request)
     if ('refused' in asked) return asked
     if (asked.commit !== undefined) this.#put(asked.commit)
     this.#pass()
@@ -185,7 +187,9 @@ export class SteeredCluster implements ClusterControl {
       if (change.type !== 'put') continue
       const id = change.key.slice(NODE_PREFIX.length)
       const record = decodeNode(change.value)
-      this.core.observe({ kind: 'node', id, record, revision: this.#next() }, this.#nowMs)
+      const left = holdLeftMs(record, this.#nowMs)
+      const seen = { id, record, revision: this.#next(), holdLeftMs: left }
+      this.core.observe({ kind: 'node', ...seen }, this.#nowMs)
     }
   }
 

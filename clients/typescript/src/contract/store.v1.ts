@@ -522,13 +522,39 @@ export interface paths {
         readonly put?: never;
         /**
          * Use a node again
-         * @description Ends a drain, whether it is over or not: the node takes replicas and leaderships again. A node that
-         *     is not drained is left as it is.
+         * @description Ends a drain, whether it is over or not, and the hold of a hand-over: the node takes replicas and leaderships again. A
+         *     node with neither is left as it is.
          *
-         *     With an `operation_id`, only the drain of that operation is ended: CONFLICT names both if the drain is of another
-         *     one, or of none. The operation is over then, also where its drain has not arrived yet. Without an id every drain is ended.
+         *     With an `operation_id`, only what that operation has begun is ended: CONFLICT names both ids if all of it is of another
+         *     one, or of none. The operation is over then, also where its drain has not arrived yet. Without an id both are ended.
          */
         readonly post: operations["undrainNode"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/v1/cluster/nodes/{nodeId}/hand-over": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Let other nodes lead what a node leads
+         * @description The node keeps its replicas, and others that are in sync lead its shards. Until `hold` of the node ends it is given no
+         *     leadership that another node can take; then it leads again by itself. A restart of the node ends the hold, and so
+         *     does an undrain. It is what a node is asked for before it is stopped for a moment: `leaders` of the node falls to 0, or
+         *     to the number of shards that nobody else can lead. `GET /cluster/nodes` shows both.
+         *
+         *     With an `operation_id`, asking again while the hold lasts changes nothing, and CONFLICT names both ids to another
+         *     operation. Without one, the time begins again. CONFLICT for a node that is not there.
+         */
+        readonly post: operations["handOverLeaders"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -2464,6 +2490,14 @@ export interface components {
         readonly NodeOperation: {
             readonly operation_id?: components["schemas"]["OperationId"];
         };
+        readonly HandOverRequest: {
+            readonly operation_id?: components["schemas"]["OperationId"];
+            /**
+             * @description How long the node is given no leaderships, in milliseconds.
+             * @default 60000
+             */
+            readonly hold_ms?: number;
+        };
         readonly CollectRequest: {
             /** @description The replicas to remove. Without any, they are listed. */
             readonly shards?: readonly components["schemas"]["ShardId"][];
@@ -2574,6 +2608,16 @@ export interface components {
             readonly api?: string;
             /** @description The operation that drains or decommissions it. Absent where nobody named one, and of other nodes. */
             readonly operation_id?: components["schemas"]["OperationId"];
+            /** @description It has handed its leaderships over and is given none. Absent when that is over. */
+            readonly hold?: {
+                /**
+                 * Format: date-time
+                 * @description When that ends, by the clock of the node that was asked for the hand-over. Where the clocks of nodes differ,
+                 *     it may end sooner or later by as much.
+                 */
+                readonly until: string;
+                readonly operation_id?: components["schemas"]["OperationId"];
+            };
             /**
              * @description Why it takes no replicas although it is registered: other nodes cannot use it, such as for a wrong
              *     secret, a wrong `--advertise-url` or a network that passes messages in one direction. Absent where
@@ -3135,6 +3179,7 @@ export type WaitingShard = components['schemas']['WaitingShard'];
 export type NodeList = components['schemas']['NodeList'];
 export type OperationId = components['schemas']['OperationId'];
 export type NodeOperation = components['schemas']['NodeOperation'];
+export type HandOverRequest = components['schemas']['HandOverRequest'];
 export type CollectRequest = components['schemas']['CollectRequest'];
 export type Leftovers = components['schemas']['Leftovers'];
 export type RecoveryRequest = components['schemas']['RecoveryRequest'];
@@ -4663,6 +4708,74 @@ export interface operations {
                      *       "moves_in": 0,
                      *       "moves_out": 0,
                      *       "safe_to_stop": false
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ClusterNode"];
+                };
+            };
+            readonly 400: components["responses"]["InvalidArgument"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["NotNow"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 417: components["responses"]["ExpectationFailed"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["Internal"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 504: components["responses"]["DeadlineExceeded"];
+        };
+    };
+    readonly handOverLeaders: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The id of a node, as `GET /cluster/nodes` shows it.
+                 * @example 2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9
+                 */
+                readonly nodeId: components["parameters"]["NodeId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "operation_id": "rollout-3",
+                 *       "hold_ms": 60000
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["HandOverRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description The node is given no leaderships, and others take over what it leads. */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "2b6f0a54-3c55-4f0e-9a51-0f4f3a1d77c9",
+                     *       "zone": "berlin-a",
+                     *       "state": "serving",
+                     *       "condition": "serving",
+                     *       "hold": {
+                     *         "until": "2026-03-01T12:01:00.000Z",
+                     *         "operation_id": "rollout-3"
+                     *       },
+                     *       "incarnation": 4,
+                     *       "version": "0.1.0",
+                     *       "api": "10.0.0.12:8080",
+                     *       "replicas": 12,
+                     *       "leaders": 3,
+                     *       "moves_in": 0,
+                     *       "moves_out": 0,
+                     *       "safe_to_stop": true
                      *     }
                      */
                     readonly "application/json": components["schemas"]["ClusterNode"];

@@ -23,7 +23,7 @@ interface Transfer {
 /** The transfers of the best path; empty when the nodes are even enough, or no path helps. */
 export function balanceLeaders(cluster: ClusterView): readonly Step[] {
   const nodes = [...cluster.nodes.values()]
-    .filter(({ isSettled }) => isSettled)
+    .filter(isInBalance)
     .toSorted((one, other) => one.led.size - other.led.size)
   if (nodes.length < 2) return []
   const bounds = boundsOf(nodes, cluster)
@@ -109,21 +109,26 @@ function transfersFrom(
   return path
 }
 
-/** Settled nodes with a replica in sync that does not lead. */
+/** What is held gives its leaderships away, and takes none: both is not a matter of balance. */
+function isInBalance({ isSettled, isHeld }: NodeView): boolean {
+  return isSettled && !isHeld
+}
+
+/** Nodes in the balance with a replica in sync that does not lead. */
 function takers(shard: ShardView, cluster: ClusterView): readonly NodeView[] {
   const { configuration } = shard
   if (configuration === undefined || !isCalm(shard, configuration)) return []
   return configuration.inSync
     .filter((member) => member.node !== configuration.leader?.node && isAlive(member, cluster))
     .map(({ node }) => cluster.nodes.get(node))
-    .filter((node) => node?.isSettled === true)
     .filter((node) => node !== undefined)
+    .filter(isInBalance)
 }
 
 /** Who leads the shard, if the node could take over from it. */
 function leaderFor(shard: ShardView, node: NodeView, cluster: ClusterView): NodeView | undefined {
   const leader = cluster.nodes.get(shard.configuration?.leader?.node ?? '')
-  if (leader?.isSettled !== true || leader === node) return undefined
+  if (leader === undefined || !isInBalance(leader) || leader === node) return undefined
   return takers(shard, cluster).includes(node) ? leader : undefined
 }
 

@@ -58,7 +58,9 @@ function leadershipUrgency(
   if (needsElection(shard, configuration, cluster)) return 'elect'
   if (needsExclusion(configuration, cluster)) return 'elect'
   const { leader } = configuration
-  if (leader === undefined || cluster.nodes.get(leader.node)?.isPlaceable === true) return undefined
+  if (leader === undefined || cluster.nodes.get(leader.node)?.takesLeaders === true) {
+    return undefined
+  }
   return successor(shard, configuration, { cluster }) === undefined ? undefined : 'hand_over'
 }
 
@@ -82,7 +84,9 @@ function leave(
 ): Decision {
   const to = successor(shard, configuration, { cluster })
   if (to === undefined) return { waits: 'no other replica that is in sync can lead' }
-  const reason = `${to.id} leads, because ${configuration.leader?.node} is about to go`
+  const from = cluster.nodes.get(configuration.leader?.node ?? '')
+  const why = from?.isPlaceable === true ? 'was asked to hand over' : 'is about to go'
+  const reason = `${to.id} leads, because ${from?.id} ${why}`
   return handOver({ shard, configuration, to }, 'hand_over', reason)
 }
 

@@ -6,6 +6,8 @@
 //        minimum. Of those, only one that is fit (`replication/core/fit-leaders.ts`).
 //   CE2  A replica is not named for what it had in sync before its data directory was damaged.
 //   CE3  A set at or above its minimum has no eligible beside it.
+//   CE4  A node that is held is named only where no other one takes leaderships; a leader that stays is never replaced
+//        by it.
 
 import type {
   NodeId,
@@ -21,7 +23,7 @@ import {
 } from '../records/configuration-edits.ts'
 import type { NodeView } from '../view/node-view.ts'
 import type { ShardView } from '../view/shard-view.ts'
-import { whenAlive, type Decision, type Step } from './step.ts'
+import { whenAlive, whenAsStored, type Decision, type Step } from './step.ts'
 import { tieBreak } from '../view/tie-break.ts'
 
 type Nodes = Pick<ClusterView, 'nodes'>
@@ -99,7 +101,7 @@ export function exclude(shard: ShardView, configuration: ShardConfiguration, clu
 }
 
 /**
- * Another member of the in-sync set that lives the life that is in sync, and takes leaderships.
+ * CE4. Another member of the in-sync set that lives the life that is in sync, and takes leaderships.
  * `preferred` before others, then the node that leads least.
  */
 export function successor(
@@ -113,7 +115,10 @@ export function successor(
     .map(({ node }) => cluster.nodes.get(node))
     .filter((node) => node?.isPlaceable === true)
     .filter((node) => node !== undefined)
-  return fit.find(({ id }) => id === preferred) ?? leastLeading(fit, shard)
+  const free = fit.filter(({ isHeld }) => !isHeld)
+  const stays = cluster.nodes.get(configuration.leader?.node ?? '')?.isPlaceable === true
+  const takers = free.length > 0 || stays ? free : fit
+  return takers.find(({ id }) => id === preferred) ?? leastLeading(takers, shard)
 }
 
 /** A planned transfer: the leader is there, and another one takes its place. */
@@ -136,7 +141,7 @@ export function handOver(
     shard,
     reason,
     configuration: withLeader(configuration, { node: to.id, incarnation }),
-    when: [whenAlive(to)],
+    when: [whenAsStored(to), whenAlive(to)],
   }
 }
 
@@ -206,7 +211,7 @@ function elected(
   return { ...withLeader(configuration, named), inSync, eligible }
 }
 
-/** Nodes that stay come before those that are about to go. */
+/** Nodes that stay come before those that are about to go, and those that are to lead before those that are held. */
 function leastLeading(nodes: readonly NodeView[], { seed }: ShardView): NodeView | undefined {
   let best: NodeView | undefined
   for (const node of nodes) {
@@ -217,6 +222,7 @@ function leastLeading(nodes: readonly NodeView[], { seed }: ShardView): NodeView
 
 function isBetterLeader(node: NodeView, best: NodeView, seed: number): boolean {
   if (node.isPlaceable !== best.isPlaceable) return node.isPlaceable
+  if (node.isHeld !== best.isHeld) return best.isHeld
   if (node.led.size !== best.led.size) return node.led.size < best.led.size
   return tieBreak(seed, node.seed) < tieBreak(seed, best.seed)
 }

@@ -36,13 +36,14 @@ export function place(shard: ShardView, cluster: ClusterView): Decision {
   }
   const [first] = chosen
   if (first === undefined) return { waits: 'no node takes replicas' }
-  const leader = chosen.reduce((best, node) => (node.led.size < best.led.size ? node : best), first)
+  const free = chosen.filter(({ isHeld }) => !isHeld)
+  const [least = first] = free.toSorted((one, other) => one.led.size - other.led.size)
   const few = chosen.length < replicationFactor ? `, ${replicationFactor} are wanted` : ''
   return {
     kind: 'place',
     shard,
     reason: `a new shard: ${chosen.length} replicas${few}`,
-    configuration: firstConfiguration(chosen.map(lifeOf), { leader: lifeOf(leader), minInSync }),
+    configuration: firstConfiguration(chosen.map(lifeOf), { leader: lifeOf(least), minInSync }),
     when: chosen.flatMap((node) => [whenAsStored(node), whenAlive(node)]),
   }
 }

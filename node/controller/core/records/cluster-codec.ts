@@ -79,9 +79,10 @@ export function decodeIdentity(bytes: Uint8Array): ClusterIdentity {
 
 export function encodeNode(record: NodeRecord): Buffer {
   const { id, zone, name, addresses, state, incarnation, operation } = record
-  const { operationId, endedOperationId } = record
+  const { operationId, endedOperationId, hold } = record
   const life = { id, zone, name, ...addresses, state, incarnation, operation }
-  return encoded({ format: FORMAT, ...life, operationId, endedOperationId })
+  const held = hold && [hold.untilMs, hold.ms, hold.operationId ?? null]
+  return encoded({ format: FORMAT, ...life, operationId, endedOperationId, hold: held })
 }
 
 export function decodeNode(bytes: Uint8Array): NodeRecord {
@@ -96,7 +97,17 @@ export function decodeNode(bytes: Uint8Array): NodeRecord {
     operation: stored.text('operation'),
     ...textIn(stored, 'operationId'),
     ...textIn(stored, 'endedOperationId'),
+    ...holdIn(stored),
   }
+}
+
+function holdIn(stored: StoredRecord): Pick<NodeRecord, 'hold'> {
+  if (stored.member('hold') === undefined) return {}
+  const [until, length, operationId] = stored.list('hold')
+  const untilMs = stored.checkedCount('hold', until)
+  const ms = stored.checkedCount('hold', length)
+  if (operationId === null) return { hold: { untilMs, ms } }
+  return { hold: { untilMs, ms, operationId: stored.checkedText('hold', operationId) } }
 }
 
 function textIn<Name extends string>(
@@ -221,7 +232,7 @@ class StoredRecord {
   }
 
   count(name: string): number {
-    return this.#checkedCount(name, this.member(name))
+    return this.checkedCount(name, this.member(name))
   }
 
   list(name: string): readonly unknown[] {
@@ -241,7 +252,7 @@ class StoredRecord {
     const [node, incarnation]: readonly unknown[] = value
     return {
       node: this.checkedText(name, node),
-      incarnation: this.#checkedCount(name, incarnation),
+      incarnation: this.checkedCount(name, incarnation),
     }
   }
 
@@ -253,7 +264,7 @@ class StoredRecord {
     throw new ServiceError('CORRUPTION', `${this.#what}: ${problem}; restore a backup of etcd`)
   }
 
-  #checkedCount(name: string, value: unknown): number {
+  checkedCount(name: string, value: unknown): number {
     const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
     return isCount ? value : this.refuse(`${name} is not a count`)
   }

@@ -28,8 +28,24 @@ export interface NodeRecord {
   readonly operation: string
   /** The operation that drains or decommissions it, in the words of the caller; absent: it has no id. */
   readonly operationId?: string | undefined
-  /** The last operation that an undrain has ended: it never drains the node again. */
+  /** The last operation that an undrain has ended: it begins nothing on the node again. */
   readonly endedOperationId?: string | undefined
+  /** It has handed its leaderships over. A start of the node leaves this out, so it is of the present life. */
+  readonly hold?: NodeHold | undefined
+}
+
+/** For how long a node is given no leaderships. */
+export interface NodeHold {
+  /** When it ends by the wall clock of the node that was asked. */
+  readonly untilMs: number
+  /** Its whole length, so that no clock makes more of it. */
+  readonly ms: number
+  readonly operationId?: string | undefined
+}
+
+/** 0 where there is no hold, or where it is over. */
+export function holdLeftMs({ hold }: Pick<NodeRecord, 'hold'>, wallMs: number): number {
+  return hold === undefined ? 0 : Math.min(hold.ms, Math.max(0, hold.untilMs - wallMs))
 }
 
 /** The life of a node. The key is attached to its lease, so that it vanishes with it. */

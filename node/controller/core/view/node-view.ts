@@ -36,6 +36,9 @@ export class NodeView {
   condition: NodeCondition = 'lost'
   /** It has been serving for long enough to be trusted with what balancing brings. */
   isSettled = false
+  /** Until then it is given no leaderships: the controller's clock. */
+  heldUntilMs = 0
+  isHeld = false
   /** Moves to it are given up, because it has been away too long. */
   isAwayLong = false
   readonly replicas = new Set<ShardView>()
@@ -80,6 +83,11 @@ export class NodeView {
     return this.condition === 'serving'
   }
 
+  /** Whether it is to lead. One that is held does so only where nobody else can. */
+  get takesLeaders(): boolean {
+    return this.isPlaceable && !this.isHeld
+  }
+
   /** Being registered in etcd is not being there for other nodes: those must reach it. */
   get takesReplicas(): boolean {
     return this.isPlaceable && this.live?.record.unreached === undefined
@@ -92,14 +100,14 @@ export class NodeView {
 
   /** Answers whether it can be used otherwise than before. */
   assess(nowMs: number, settings: ControllerSettings): boolean {
-    const { condition, isSettled, isAwayLong } = this
+    const { condition, isSettled, isAwayLong, isHeld } = this
     const knownMs = nowMs - this.sinceMs
     this.condition = this.#conditionAfter(knownMs, settings)
     this.isSettled = this.condition === 'serving' && knownMs >= settings.settleMs
     this.isAwayLong = !this.isLive && knownMs >= settings.targetAwayMaxMs
-    return (
-      this.condition !== condition || this.isSettled !== isSettled || this.isAwayLong !== isAwayLong
-    )
+    this.isHeld = nowMs < this.heldUntilMs
+    const isOther = this.condition !== condition || this.isSettled !== isSettled
+    return isOther || this.isAwayLong !== isAwayLong || this.isHeld !== isHeld
   }
 
   #conditionAfter(knownMs: number, { replaceAfterMs }: ControllerSettings): NodeCondition {

@@ -22,6 +22,8 @@ export type Observation =
       readonly id: NodeId
       readonly record: NodeRecord | undefined
       readonly revision: number
+      /** How much of its hold is left now; undefined: nothing. */
+      readonly holdLeftMs?: number
     }
   | {
       readonly kind: 'live'
@@ -95,10 +97,11 @@ export function observe(
 type Of<Kind extends Observation['kind']> = Extract<Observation, { kind: Kind }>
 
 function observeNode(cluster: ClusterView, observed: Of<'node'>, nowMs: number): undefined {
-  const { id, record, revision } = observed
+  const { id, record, revision, holdLeftMs = 0 } = observed
   const node = cluster.node(id, nowMs)
   if (revision < node.storedSeen) return
   node.storedSeen = revision
+  node.heldUntilMs = nowMs + holdLeftMs
   node.stored = record === undefined ? undefined : { record, revision }
   cluster.nodeChanged(node, nowMs)
 }

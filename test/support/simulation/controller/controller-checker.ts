@@ -78,6 +78,7 @@ export class ControllerChecker {
     this.#checkPlaces(change, before, after)
     if (before === undefined) return
     this.#checkEpoch(change, before, after)
+    this.#checkHold(change, before, after)
     this.#checkInSync(change, before, after)
   }
 
@@ -116,6 +117,21 @@ export class ControllerChecker {
     const isSame = equal(before.leader, after.leader)
     if (after.leader !== undefined && !isSame && after.epoch !== before.epoch + 1) {
       this.#fail(change, 'C4: another leader without an epoch of its own')
+    }
+  }
+
+  /**
+   * C15: no transfer that somebody could do without names a node that is held. One from a node that goes may, and
+   * so may an election: both depend on who is there.
+   */
+  #checkHold(change: PlannedChange, before: ShardConfiguration, after: ShardConfiguration): void {
+    const { leader } = after
+    if (leader === undefined || equal(leader, before.leader)) return
+    if (!this.#nodes.isHeld(leader.node)) return
+    if (change.kind === 'balance_leaders') this.#fail(change, `C15: ${leader.node} is held`)
+    const from = before.leader?.node ?? ''
+    if (change.kind === 'hand_over' && this.#nodes.stays(from) && this.#nodes.isHeld(from)) {
+      this.#fail(change, `C15: ${from} hands over to ${leader.node}, which is held too`)
     }
   }
 

@@ -7,7 +7,7 @@ import { ControllerCore } from '../../../../node/controller/core/controller-core
 import { CONTROLLER_SETTINGS } from '../../../../node/controller/core/view/settings.ts'
 import type { ControllerSettings } from '../../../../node/controller/core/view/settings.ts'
 import { ControllerChecker } from './controller-checker.ts'
-import { checkRest } from './rest-checker.ts'
+import { checkHandedOver, checkRest, type RestingCluster } from './rest-checker.ts'
 import {
   CATALOG_PREFIX,
   SimulatedController,
@@ -27,6 +27,10 @@ const FAULTS_FOR_MS = 40_000
 /** Longer than every patience in the settings below. */
 const QUIET_MS = 15_000
 const REST_MAX_MS = 240_000
+const HOLD_MAX_MS = 8000
+const HOLD_AT_REST_MS = 6000
+/** Two leaderships are handed over in each step, and a node leads a few. */
+const HAND_OVER_MAX_MS = 5000
 
 /** Patience is short, so that runs are, and limits are low, so that small clusters meet them. */
 export const SIMULATION_SETTINGS: ControllerSettings = {
@@ -67,6 +71,8 @@ const FAULTS = [
   'undrain',
   /** An operator decommissions a node. */
   'decommission',
+  /** An operator asks a node to hand its leaderships over. */
+  'hold',
   /** A table is created. */
   'create',
   /** A table is dropped. */
@@ -149,12 +155,14 @@ class SimulatedCluster {
     }
     this.#heal()
     const restMs = this.#rest()
-    checkRest({
+    const cluster = {
       store: this.#store,
       nodes: this.#nodes,
       tables: this.#tables,
       shards: this.#shards,
-    })
+    }
+    checkRest(cluster)
+    if (this.#faults.includes('hold')) this.#holdAtRest(cluster)
     const { trace, committed, kinds } = this.#checker
     return { trace, changes: committed, kinds, restMs }
   }
@@ -170,6 +178,21 @@ class SimulatedCluster {
     }
     if (this.#store.nowMs % (3 * STEP_MS) === 0) this.#shards.lead()
     this.#shards.follow()
+  }
+
+  /** C16: one node of a cluster at rest hands all over, leads again when its hold is over, and then all is at rest again. */
+  #holdAtRest(cluster: RestingCluster): void {
+    const node = this.#nodes.pick(this.#random, ({ isRunning, state }) => {
+      return isRunning && state === 'serving'
+    })
+    if (node === undefined) return
+    this.#nodes.hold(node, HOLD_AT_REST_MS)
+    const untilMs = this.#store.nowMs + HAND_OVER_MAX_MS
+    while (this.#store.nowMs < untilMs) this.#step()
+    checkHandedOver(cluster, node)
+    while (this.#nodes.isHeld(node.id)) this.#step()
+    this.#rest()
+    checkRest(cluster)
   }
 
   /** Until no controller has planned anything for longer than its patience. */
@@ -217,6 +240,7 @@ class SimulatedCluster {
     drain: () => this.#operate('drain'),
     undrain: () => this.#operate('undrain'),
     decommission: () => this.#operate('decommission'),
+    hold: () => this.#hold(),
     create: () => this.#createTable(),
     drop: () => this.#dropTable(),
     replicate: () => this.#replicate(),
@@ -313,6 +337,13 @@ class SimulatedCluster {
     if (wish === 'decommission' && !this.#shards.survivesWithout(node)) return
     const state = { drain: 'draining', undrain: 'serving', decommission: 'decommissioned' } as const
     this.#nodes.setState(node, state[wish])
+  }
+
+  #hold(): void {
+    const node = this.#nodes.pick(this.#random, ({ isRunning, state }) => {
+      return isRunning && state === 'serving'
+    })
+    if (node !== undefined) this.#nodes.hold(node, 1000 + Math.floor(HOLD_MAX_MS * this.#random()))
   }
 
   #createTable(): void {

@@ -11,7 +11,7 @@ import type { SimulatedNode, SimulatedNodes } from './simulated-nodes.ts'
 import type { SimulatedShards } from './simulated-shards.ts'
 import type { SimulatedStore } from './simulated-store.ts'
 
-interface RestingCluster {
+export interface RestingCluster {
   readonly store: SimulatedStore
   readonly nodes: SimulatedNodes
   readonly shards: SimulatedShards
@@ -42,6 +42,21 @@ export function checkRest(cluster: RestingCluster): void {
   if (serving.length === 0) return
   for (const path of paths) checkShard(path, serving, cluster)
   checkLeaders(paths, serving, cluster)
+}
+
+/** C16: it leads only what nobody else can lead. */
+export function checkHandedOver({ store, nodes }: RestingCluster, held: SimulatedNode): void {
+  for (const [key] of store.list(CATALOG_PREFIX)) {
+    const path = key.slice(CATALOG_PREFIX.length)
+    const { leader, inSync = [] } = storedConfiguration(store, path) ?? {}
+    if (leader?.node !== held.id) continue
+    const other = inSync.find(({ node, incarnation }) => {
+      const isFree = node !== held.id && nodes.all.get(node)?.state === 'serving'
+      return isFree && !nodes.isHeld(node) && nodes.lives(node, incarnation)
+    })
+    if (other === undefined) continue
+    throw new BrokenInvariant(`C16: ${held.id} is held and leads ${path}, as ${other.node} could`)
+  }
 }
 
 /** C13: as many replicas as wanted or possible, all in sync, in as many zones as possible. */

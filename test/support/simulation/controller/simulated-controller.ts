@@ -11,6 +11,7 @@ import {
   decodeNode,
   decodeRegistration,
 } from '../../../../node/controller/core/records/cluster-codec.ts'
+import { holdLeftMs } from '../../../../node/controller/core/records/node-record.ts'
 import type { ControllerSettings } from '../../../../node/controller/core/view/settings.ts'
 import { must } from '../../../../lib/assert.ts'
 import type { Observation } from '../../../../node/controller/core/view/observation.ts'
@@ -147,7 +148,10 @@ export class SimulatedController {
     const prefix = Object.keys(OBSERVED).find((start) => key.startsWith(start))
     if (prefix === undefined) return
     const observation = must(OBSERVED[prefix], 'a reader')({ key, value, revision }, prefix.length)
-    this.core.observe(observation, this.#store.nowMs)
+    const { nowMs } = this.#store
+    const isNode = observation.kind === 'node' && observation.record !== undefined
+    const left = isNode ? { holdLeftMs: holdLeftMs(observation.record ?? {}, nowMs) } : {}
+    this.core.observe({ ...observation, ...left }, nowMs)
   }
 }
 

@@ -23,6 +23,8 @@ export interface SimulatedNode {
   /** Its data directory is gone for good. */
   isDestroyed: boolean
   wholeSince: number
+  /** It is given no leaderships until then, in the life that was asked. */
+  hold: { readonly untilMs: number; readonly ms: number; readonly incarnation: number } | undefined
   /** The first life after its disk went back: what it had in sync before may be gone, and nothing says so. */
   backSince: number
   leaseUntilMs: number
@@ -54,6 +56,7 @@ export class SimulatedNodes {
       isLeaving: false,
       isDestroyed: false,
       wholeSince: 1,
+      hold: undefined,
       backSince: 0,
       leaseUntilMs: 0,
       registered: 0,
@@ -67,9 +70,27 @@ export class SimulatedNodes {
 
   setState(node: SimulatedNode, state: NodeState): void {
     node.state = state
-    const { id, zone, incarnation } = node
-    const record = { id, zone, state, incarnation, operation: `operator/${this.#store.revision}` }
-    this.#store.put(nodeKey(id), encodeNode(record))
+    this.#record(node)
+  }
+
+  hold(node: SimulatedNode, ms: number): void {
+    node.hold = { untilMs: this.#store.nowMs + ms, ms, incarnation: node.incarnation }
+    this.#record(node)
+  }
+
+  stays(id: string): boolean {
+    const node = this.all.get(id)
+    return node?.state === 'serving' && node.isRunning && !node.isLeaving
+  }
+
+  isHeld(id: string): boolean {
+    return (this.all.get(id)?.hold?.untilMs ?? 0) > this.#store.nowMs
+  }
+
+  #record({ id, zone, state, incarnation, hold }: SimulatedNode): void {
+    const operation = `operator/${this.#store.revision}`
+    const life = { id, zone, state, incarnation, operation }
+    this.#store.put(nodeKey(id), encodeNode({ ...life, hold }))
   }
 
   start(node: SimulatedNode): void {
@@ -82,6 +103,10 @@ export class SimulatedNodes {
   register(node: SimulatedNode): void {
     if (!node.isReachable) return
     const { id, incarnation, wholeSince, isLeaving } = node
+    if (node.hold !== undefined && node.hold.incarnation !== incarnation) {
+      node.hold = undefined
+      this.#record(node)
+    }
     const addresses = { peer: `${id}:1`, api: `${id}:2` }
     const record = { id, incarnation, addresses, version: '1', wholeSince, isLeaving }
     this.#store.put(liveKey(id), encodeRegistration(record))

@@ -22,20 +22,23 @@ function shard(replicas: readonly string[]): ShardConfiguration {
 }
 
 describe('the nodes that one node knows', () => {
-  const known = knownNodes({
-    nodes: () => [
-      node('n1', 'serving', true),
-      node('n2', 'draining', true),
-      node('n3', 'serving', false),
-      node('n4', 'forgotten', false),
-    ],
-    shards: () =>
-      new Map([
-        ['t/a', shard(['n1', 'n2'])],
-        ['t/b', shard(['n2', 'n3'])],
-      ]),
-    moveOf: (path) => (path === 't/b' ? MOVE : undefined),
-  })
+  const known = knownNodes(
+    {
+      nodes: () => [
+        node('n1', 'serving', true),
+        node('n2', 'draining', true),
+        node('n3', 'serving', false),
+        node('n4', 'forgotten', false),
+      ],
+      shards: () =>
+        new Map([
+          ['t/a', shard(['n1', 'n2'])],
+          ['t/b', shard(['n2', 'n3'])],
+        ]),
+      moveOf: (path) => (path === 't/b' ? MOVE : undefined),
+    },
+    0,
+  )
 
   it('are listed with what they hold, and without those that are forgotten', () => {
     const held = known.map(({ id, condition, replicas, leaders, movesIn, movesOut }) => {

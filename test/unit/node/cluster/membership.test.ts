@@ -128,7 +128,9 @@ describe('joinCluster', () => {
     await (await join()).close()
     const before = await common.get(nodeKey('n1'))
     const operations = { operationId: 'a', endedOperationId: 'b' }
-    const drained = { ...decodeNode(before!.value), state: 'draining' as const, ...operations }
+    const hold = { untilMs: 1e12, ms: 1000 }
+    const wanted = { state: 'draining' as const, ...operations, hold }
+    const drained = { ...decodeNode(before!.value), ...wanted }
     await common.commit({
       when: [],
       changes: [{ type: 'put', key: nodeKey('n1'), value: encodeNode(drained) }],
@@ -137,7 +139,9 @@ describe('joinCluster', () => {
     await join({ zone: 'other' })
 
     expect(await record()).to.include({ state: 'draining', zone: 'other', incarnation: 2 })
-    expect(await record()).to.include(operations)
+    expect(await record())
+      .to.include(operations)
+      .and.not.have.property('hold')
   })
 
   it('refuses a decommissioned node', async () => {

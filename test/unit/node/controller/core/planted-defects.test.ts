@@ -162,6 +162,36 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     instead: 'return undefined',
     faults: ['drop', 'create'],
   },
+  'a hold that takes nothing away': {
+    file: 'decisions/decide.ts',
+    text: 'cluster.nodes.get(leader.node)?.takesLeaders === true',
+    instead: 'cluster.nodes.get(leader.node)?.isPlaceable === true',
+    faults: ['hold', 'join'],
+  },
+  'a balance that gives leaderships to nodes that are held': {
+    file: 'decisions/balance-leaders.ts',
+    text: 'return isSettled && !isHeld',
+    instead: 'return isSettled || isHeld',
+    faults: ['hold', 'join'],
+  },
+  'a hand-over from one node that is held to another one': {
+    file: 'decisions/elections.ts',
+    text: 'const takers = free.length > 0 || stays ? free : fit',
+    instead: 'const takers = fit',
+    faults: ['hold', 'join'],
+  },
+  'a transfer that was decided before its target was held': {
+    file: 'decisions/elections.ts',
+    text: 'when: [whenAsStored(to), whenAlive(to)]',
+    instead: 'when: [whenAlive(to)]',
+    faults: ['hold', 'join', 'trouble', 'restart', 'crash'],
+  },
+  'a hold that never ends': {
+    file: 'view/node-view.ts',
+    text: 'this.isHeld = nowMs < this.heldUntilMs',
+    instead: 'this.isHeld = this.heldUntilMs > 0 && this.stored?.record.hold !== undefined',
+    faults: ['hold', 'join'],
+  },
   'leaderships that are never balanced': {
     file: 'decisions/balance-leaders.ts',
     text: 'if (nodes.length < 2) return []',

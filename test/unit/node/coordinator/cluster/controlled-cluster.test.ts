@@ -133,7 +133,7 @@ describe('ControlledCluster', () => {
 
   it('forgets a node that was decommissioned, is gone and holds nothing', async () => {
     expect(await errorOf(() => cluster.forgetNode('n4'))).to.include({ code: 'CONFLICT' })
-    await cluster.steerNode('n4', { wish: 'decommission' })
+    await cluster.steerNode('n4', { kind: 'decommission' })
     const early = await errorOf(() => cluster.forgetNode('n4'))
     expect(early).to.include({ code: 'CONFLICT' })
     control.leave('n4')
@@ -229,11 +229,11 @@ describe('ControlledCluster', () => {
   })
 
   it('drains a node until it holds nothing, and takes it back', async () => {
-    const begun = await cluster.steerNode('n1', { wish: 'drain' })
-    const again = await cluster.steerNode('n1', { wish: 'drain' })
+    const begun = await cluster.steerNode('n1', { kind: 'drain' })
+    const again = await cluster.steerNode('n1', { kind: 'drain' })
     for (let round = 0; round < 30; round++) control.step()
     const done = (await cluster.nodes()).nodes.find(({ id }) => id === 'n1')
-    const back = await cluster.steerNode('n1', { wish: 'undrain' })
+    const back = await cluster.steerNode('n1', { kind: 'undrain' })
 
     expect(begun).to.deep.include({ state: 'draining', condition: 'emptying' })
     expect(begun.emptying).to.include({ done: false, replicas_left: 3, leaders_left: 3 })
@@ -244,12 +244,12 @@ describe('ControlledCluster', () => {
   })
 
   it('shows which operation drains a node, and names both to another one', async () => {
-    const begun = await cluster.steerNode('n1', { wish: 'drain', operationId: 'a' })
+    const begun = await cluster.steerNode('n1', { kind: 'drain', operationId: 'a' })
     const other = await errorOf(() =>
-      cluster.steerNode('n1', { wish: 'undrain', operationId: 'b' }),
+      cluster.steerNode('n1', { kind: 'undrain', operationId: 'b' }),
     )
     const listed = (await cluster.nodes()).nodes.find(({ id }) => id === 'n1')
-    const back = await cluster.steerNode('n1', { wish: 'undrain', operationId: 'a' })
+    const back = await cluster.steerNode('n1', { kind: 'undrain', operationId: 'a' })
 
     expect([begun.operation_id, listed?.operation_id]).to.deep.equal(['a', 'a'])
     expect(other).to.include({ code: 'CONFLICT' })
@@ -258,10 +258,10 @@ describe('ControlledCluster', () => {
   })
 
   it('refuses what the state of a node does not allow', async () => {
-    await cluster.steerNode('n4', { wish: 'decommission' })
+    await cluster.steerNode('n4', { kind: 'decommission' })
 
-    const late = await errorOf(() => cluster.steerNode('n4', { wish: 'undrain' }))
-    const unknown = await errorOf(() => cluster.steerNode('n9', { wish: 'drain' }))
+    const late = await errorOf(() => cluster.steerNode('n4', { kind: 'undrain' }))
+    const unknown = await errorOf(() => cluster.steerNode('n9', { kind: 'drain' }))
 
     expect(late).to.include({ code: 'CONFLICT' })
     expect(String(late)).to.include('start it over an empty data directory')

@@ -75,8 +75,8 @@ describe('SwarmCluster', () => {
   })
 
   const wishes: Readonly<Record<string, (cluster: ClusterService) => Promise<unknown>>> = {
-    'a drain': (cluster) => cluster.steerNode('node', { wish: 'drain' }),
-    'a decommission': (cluster) => cluster.steerNode('node', { wish: 'decommission' }),
+    'a drain': (cluster) => cluster.steerNode('node', { kind: 'drain' }),
+    'a decommission': (cluster) => cluster.steerNode('node', { kind: 'decommission' }),
     'a move': (cluster) => cluster.moveReplica('a', { from: 'node', to: 'b' }),
     'a transfer': (cluster) => cluster.transferLeader('a', 'b'),
   }

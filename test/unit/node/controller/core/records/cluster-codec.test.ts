@@ -32,6 +32,8 @@ const NODE = {
   operation: 'c/1',
 } as const
 const STEERED = { ...NODE, operationId: 'scale-down-7', endedOperationId: 'scale-down-6' }
+const HELD = { ...NODE, hold: { untilMs: 1_700_000_000_000, ms: 60_000, operationId: 'rollout-3' } }
+const HELD_BY_NOBODY = { ...NODE, hold: { untilMs: 1_700_000_000_000, ms: 60_000 } }
 const REGISTRATION = {
   id: 'n1',
   incarnation: 3,
@@ -68,6 +70,8 @@ describe('the records of a cluster', () => {
       identity: encodeIdentity(IDENTITY).toString(),
       node: encodeNode(NODE).toString(),
       steered: encodeNode(STEERED).toString(),
+      held: encodeNode(HELD).toString(),
+      heldByNobody: encodeNode(HELD_BY_NOBODY).toString(),
       registration: encodeRegistration(REGISTRATION).toString(),
       configuration: encodeConfiguration(CONFIGURATION).toString(),
       leaderless: encodeConfiguration({ ...CONFIGURATION, leader: undefined }).toString(),
@@ -82,6 +86,8 @@ describe('the records of a cluster', () => {
     expect(decodeIdentity(read('identity'))).to.deep.equal(IDENTITY)
     expect(decodeNode(read('node'))).to.deep.equal(NODE)
     expect(decodeNode(read('steered'))).to.deep.equal(STEERED)
+    expect(decodeNode(read('held'))).to.deep.equal(HELD)
+    expect(decodeNode(read('heldByNobody'))).to.deep.equal(HELD_BY_NOBODY)
     expect(decodeRegistration(read('registration'))).to.deep.equal(REGISTRATION)
     const configuration = { ...CONFIGURATION, revision: 9 }
     expect(decodeConfiguration(read('configuration'), 9)).to.deep.equal(configuration)
@@ -98,6 +104,8 @@ describe('the records of a cluster', () => {
       '{"format":2}',
       '{"format":1}',
       '{"format":1,"id":"n","zone":"","state":"asleep","operation":"o"}',
+      '{"format":1,"id":"n","zone":"","state":"serving","incarnation":1,"operation":"o","hold":[1]}',
+      '{"format":1,"id":"n","zone":"","state":"serving","incarnation":1,"operation":"o","hold":7}',
       '{"format":1,"id":7,"zone":"","state":"serving","operation":"o"}',
     ]
 
