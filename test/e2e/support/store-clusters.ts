@@ -40,7 +40,7 @@ export function manifest({ name = 'books', spec = {} }: { name?: string; spec?: 
 /**
  * Contract:
  * - Each call resolves to the stored object, or to the reason of its refusal.
- * - `tryCreate` and `tryReplace` store nothing.
+ * - `tryCreate`, `tryReplace` and `tryDelete` change nothing.
  * - `warnings` are those of the last call that was not refused.
  */
 export class StoreClusters {
@@ -78,6 +78,11 @@ export class StoreClusters {
   writeStatus(body: Json): Promise<Answer> {
     const request = { ...this.#at, name: nameOf(body), body }
     return this.#ask(() => this.#api.replaceNamespacedCustomObjectStatusWithHttpInfo(request))
+  }
+
+  tryDelete(name: string): Promise<Answer> {
+    const request = { ...this.#at, name, dryRun: 'All' }
+    return this.#ask(() => this.#api.deleteNamespacedCustomObjectWithHttpInfo(request))
   }
 
   delete(name: string): Promise<Answer> {
