@@ -108,7 +108,16 @@ export class HttpTransport {
   /** The parsed answer; undefined if it is empty. Rejects as `exchange` does. */
   async json(call: Call): Promise<Json> {
     const { text } = await this.exchange(call)
-    return text === '' ? undefined : this.codec.parse(text)
+    return text === '' ? undefined : this.parse(text)
+  }
+
+  /** The value of an answer's JSON. Throws a QuarryError if it is none, as of a proxy or another program. */
+  parse(text: string): Json {
+    try {
+      return this.codec.parse(text)
+    } catch (cause) {
+      throw new QuarryError('the answer is not JSON: is this a server of Quarry?', { cause })
+    }
   }
 
   /** The bytes of the answer. Rejects as `exchange` does. */
@@ -136,7 +145,7 @@ export class HttpTransport {
   }
 
   #piece(text: string, isError: IsError): Json {
-    const value = this.codec.parse(text)
+    const value = this.parse(text)
     const failure = errorBodyOf(value)
     if (failure === undefined || !isError(value)) return value
     const { error: message, code } = failure

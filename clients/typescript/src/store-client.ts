@@ -326,7 +326,7 @@ export class StoreClient {
     const path = `${tablePath(table)}/lookup/${encodeURIComponent(key)}${query}`
     try {
       const { headers, text } = await this.#transport.exchange({ method: 'GET', path, options })
-      const document: Document = this.#transport.codec.parse(text)
+      const document: Document = this.#transport.parse(text)
       return { document, version: headers.get(VERSION) ?? '', ...stalenessIn(headers) }
     } catch (error) {
       const headers = error instanceof NotFoundError ? error.headers : undefined

@@ -6,6 +6,7 @@ import {
   ConnectionError,
   InvalidArgumentError,
   OverloadedError,
+  QuarryError,
   ServiceError,
 } from '../../../../clients/typescript/src/errors.ts'
 import { InferenceClient } from '../../../../clients/typescript/src/inference-client.ts'
@@ -115,6 +116,26 @@ describe('the client', () => {
 
     expect(later).to.be.instanceOf(ServiceError).and.to.include({ code: 'TEAPOT', status: 418 })
     expect(foreign).to.include({ code: 'HTTP_502', body: '<html>bad gateway</html>' })
+  })
+
+  it('rejects a success that is not JSON with an error of its own', async () => {
+    await using server = await ScriptedServer.start([
+      (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+    ])
+    const client = clientOf(server)
+    const calls: Readonly<Record<string, () => Promise<unknown>>> = {
+      getStatus: () => client.getStatus(),
+      listNodes: () => client.listNodes(),
+      lookupDocument: () => client.lookupDocument('books', 'a'),
+      queryTable: () => client.queryTable('books', {}),
+      batchWrite: () => client.batchWrite('books', WRITE),
+      scanTable: () => Array.fromAsync(client.scanTable('books')),
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      const error = await errorOf(call)
+      expect(error, name).to.be.instanceOf(QuarryError)
+      expect(error, name).to.have.property('message').that.contains('not JSON')
+    }
   })
 
   it('ends a scan that breaks off with an error, and never begins it again', async () => {
