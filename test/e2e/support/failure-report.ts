@@ -21,7 +21,7 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
 const ANSWERS: Readonly<
   Record<string, readonly { readonly port: number; readonly path: string }[]>
 > = {
-  operator: [{ port: 8080, path: '/metrics' }],
+  operator: [{ port: 4203, path: '/metrics' }],
   node: [
     { port: 4200, path: '/metrics' },
     { port: 8080, path: '/api/v1/status' },
