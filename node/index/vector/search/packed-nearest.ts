@@ -16,30 +16,33 @@ export function* packNearest(
 ): Sliced<PackedNearest> {
   const meter = new StepMeter(HITS_PER_STEP)
   const count = found.length
-  const keyEnds = new Uint32Array(count)
   let keyBytes = 0
-  for (const [i, { rows, doc }] of found.entries()) {
+  for (const { rows, doc } of found) {
     keyBytes += rows.keyOf(doc).length
-    keyEnds[i] = keyBytes
     if (meter.spend(1)) yield
   }
-  // All columns share a buffer: allocating each would take as long as some comparisons.
-  const buffer = new ArrayBuffer(count * (8 + 4 * 4) + keyBytes)
+  // All columns share a buffer: to allocate each, and to send it, would take as long as some comparisons.
+  const buffer = new ArrayBuffer(count * (8 + 4 * 5) + keyBytes)
   const column = (at: number): Uint32Array<ArrayBuffer> => {
     return new Uint32Array(buffer, count * (8 + 4 * at), count)
   }
+  const keyEnds = column(4)
   const packed = {
     total,
     keyEnds,
-    keys: new Uint8Array(buffer, count * (8 + 4 * 4), keyBytes),
+    keys: new Uint8Array(buffer, count * (8 + 4 * 5), keyBytes),
     ordinals: column(0),
     distances: new Float64Array(buffer, 0, count),
     rows: column(1),
     starts: column(2),
     ends: column(3),
   }
+  let keyEnd = 0
   for (const [i, { rows, doc, row, distance }] of found.entries()) {
-    packed.keys.set(rows.keyOf(doc), keyEnds[i - 1] ?? 0)
+    const key = rows.keyOf(doc)
+    packed.keys.set(key, keyEnd)
+    keyEnd += key.length
+    keyEnds[i] = keyEnd
     packed.ordinals[i] = rows.ordinalOf(doc)
     packed.distances[i] = distance
     packed.rows[i] = row - rows.firstRowOf(doc)
