@@ -1,6 +1,9 @@
 // How the API server keeps a StoreCluster: defaults, limits, unknown fields, status, scale, descriptions, deletions.
 
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect } from 'chai'
+import { parse } from 'yaml'
 import {
   buildStoreClusterCrd,
   storeClusterSchema,
@@ -20,6 +23,8 @@ import {
 } from '../support/store-clusters.ts'
 import { limitCases } from '../support/limit-cases.ts'
 import { TestNamespace, useNamespace } from '../support/test-namespace.ts'
+
+const ROOT = resolve(import.meta.dirname, '../../..')
 
 describe('StoreCluster at the API server', function () {
   this.timeout(300_000)
@@ -49,6 +54,22 @@ describe('StoreCluster at the API server', function () {
     const read = readStoreCluster(withVersion)
 
     expect(read.kind, JSON.stringify(read)).to.equal('cluster')
+  })
+
+  it('accepts the samples, and the example of its page', async () => {
+    const page = readFileSync(join(ROOT, 'docs/operator/store-cluster.md'), 'utf8')
+    const example = /```yaml\n([^]*?)```/.exec(page)?.[1] ?? ''
+    const samples = globSync('charts/quarry/samples/*.yaml', { cwd: ROOT })
+    expect(samples).not.to.deep.equal([])
+
+    for (const text of [
+      example,
+      ...samples.map((file) => readFileSync(join(ROOT, file), 'utf8')),
+    ]) {
+      const sample: Json = parse(text)
+      storedObject(await clusters.tryCreate(sample))
+      expect(clusters.warnings).to.equal('')
+    }
   })
 
   it('prunes fields that it does not know, and warns of each', async () => {

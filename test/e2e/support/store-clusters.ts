@@ -66,7 +66,7 @@ export class StoreClusters {
   }
 
   tryCreate(body: Json): Promise<Answer> {
-    const request = { ...this.#at, body, dryRun: 'All' }
+    const request = { ...this.#at, body, dryRun: 'All', fieldValidation: 'Warn' }
     return this.#ask(() => this.#api.createNamespacedCustomObjectWithHttpInfo(request))
   }
 
