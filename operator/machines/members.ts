@@ -1,0 +1,84 @@
+// Which node has which volume.
+//
+// Invariants:
+//   MR1  The node of an ordinal is replaced in the record only when another one has joined over another claim.
+//   MR2  A node whose claim was replaced stays among the former ones until the store has forgotten it.
+//   MR3  Only a former node that is away is decommissioned here.
+//
+//   recorded ── its claim is replaced, and a new node joins ──> the new one is recorded, the old one is former
+//   former ── decommissioned ──> emptied: the others have its replicas ── forgotten ──> not remembered
+
+import type { Memory, Member } from './memory.ts'
+import type { PodView } from './observed/kubernetes-view.ts'
+import { claimAt, freshStore, isAway, move, nodeWithID, podAt, presentNode } from './pass.ts'
+import type { Move, Pass } from './pass.ts'
+
+/** The memory with the nodes that have joined since, and without former ones that the store has forgotten. */
+export function withMembers(pass: Pass): Memory {
+  if (freshStore(pass) === undefined) return pass.memory
+  const { members, replicas } = pass.memory
+  const known = new Set(members.map(({ ordinal }) => ordinal))
+  const joined = pass.observed.nodes.pods
+    .filter(({ ordinal }) => ordinal < replicas && !known.has(ordinal))
+    .flatMap((pod) => joinedMember(pass, pod))
+  const kept = members.map((member) => refreshed(pass, member))
+  if (joined.length === 0 && kept.every((member, index) => member === members[index])) {
+    return pass.memory
+  }
+  const all = [...kept, ...joined].toSorted((one, other) => one.ordinal - other.ordinal)
+  return { ...pass.memory, members: all }
+}
+
+function joinedMember(pass: Pass, pod: PodView): Member[] {
+  const claim = claimAt(pass.observed.nodes, pod.ordinal)
+  const node = presentNode(pass, pod.name)
+  if (claim === undefined || claim.isDeleting || node === undefined) return []
+  const { name: podName, ordinal } = pod
+  return [{ podName, ordinal, nodeID: node.id, claimUID: claim.uid, formerNodeIDs: [] }]
+}
+
+/** The member itself if nothing is new. */
+function refreshed(pass: Pass, member: Member): Member {
+  const former = member.formerNodeIDs.filter((id) => !isForgotten(pass, id))
+  const pod = podAt(pass.observed.nodes, member.ordinal)
+  const [found] = pod === undefined ? [] : joinedMember(pass, pod)
+  if (found !== undefined && found.claimUID !== member.claimUID && found.nodeID !== member.nodeID) {
+    return { ...found, formerNodeIDs: [...former, member.nodeID].slice(-FORMER_MAX) }
+  }
+  return former.length === member.formerNodeIDs.length
+    ? member
+    : { ...member, formerNodeIDs: former }
+}
+
+/** As many as the kind's status takes of one member. */
+const FORMER_MAX = 8
+
+function isForgotten(pass: Pass, nodeID: string): boolean {
+  const node = nodeWithID(pass, nodeID)
+  return node === undefined || node.state === 'forgotten'
+}
+
+/** Whether the claim of the member is not the one that its node was recorded with. */
+export function hasLostClaim(pass: Pass, { ordinal, claimUID }: Member): boolean {
+  const claim = claimAt(pass.observed.nodes, ordinal)
+  return claim !== undefined && claim.uid !== claimUID
+}
+
+/** Takes former nodes out of the cluster, so that the store replaces their replicas at once. */
+export function replaceFormerNodes(pass: Pass): Move | undefined {
+  if (freshStore(pass) === undefined) return undefined
+  const { memory, observed } = pass
+  for (const nodeID of memory.members.flatMap(({ formerNodeIDs }) => formerNodeIDs)) {
+    const node = nodeWithID(pass, nodeID)
+    if (node === undefined || !isAway(node)) continue
+    if (node.state !== 'decommissioned' && node.state !== 'forgotten') {
+      // The same in each pass, so that nothing has to be written before.
+      const operation = `${observed.cluster.uid}.lost.${nodeID}`
+      return move(pass, memory.operation, { kind: 'decommission', nodeID, operation })
+    }
+    if (node.state === 'decommissioned' && node.emptying?.done === true) {
+      return move(pass, memory.operation, { kind: 'forget', nodeID })
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,99 @@
+// What needs somebody's attention: the most urgent thing alone.
+
+import { worstPod } from '../create.ts'
+import { hasLostClaim } from '../members.ts'
+import { isAway } from '../pass.ts'
+import { tell } from './ending.ts'
+import type { Ending, Told } from './ending.ts'
+import { etcdReady } from './parts-ready.ts'
+
+/** A volume that is fuller is told of before it is full. */
+export const NEARLY_FULL_PERCENT = 85
+
+type Finding = (ending: Ending) => Told<'Degraded'> | undefined
+
+/** In the order of how urgent they are. */
+const FINDINGS: readonly Finding[] = [
+  brokenPod,
+  lostData,
+  stuck,
+  fullDisk,
+  lostNode,
+  etcdTrouble,
+  missingReplicas,
+]
+
+export function degraded(ending: Ending): Told<'Degraded'> {
+  const { observed, memory } = ending.pass
+  if (observed.cluster.deletedAtMs !== undefined || memory.isHibernated) {
+    return tell('False', 'AsExpected')
+  }
+  for (const finding of FINDINGS) {
+    const found = finding(ending)
+    if (found !== undefined) return found
+  }
+  const isNew = memory.replicas === 0 || memory.operation?.type === 'Create'
+  if (observed.store === 'unreachable' && !isNew) return tell('Unknown', 'Unknown')
+  return tell('False', 'AsExpected')
+}
+
+/** The pod that a scale-down takes away may end as it likes: its node was decommissioned. */
+function brokenPod({ pass }: Ending): Told<'Degraded'> | undefined {
+  const { observed, memory } = pass
+  const leaving = memory.operation?.type === 'ScaleDown' ? memory.operation.targetOrdinal : -1
+  const nodes = observed.nodes.pods.filter(({ ordinal }) => ordinal !== leaving)
+  const worst = worstPod([...nodes, ...(observed.etcdPool?.pods ?? [])])
+  if (worst?.problem === undefined) return undefined
+  const { reason, message } = worst.problem
+  return tell('True', reason, `${worst.name}: ${message}`)
+}
+
+function lostData({ pass }: Ending): Told<'Degraded'> | undefined {
+  const lost = pass.memory.members.filter(
+    (member) => member.formerNodeIDs.length > 0 || hasLostClaim(pass, member),
+  )
+  if (lost.length === 0) return undefined
+  const names = lost.map(({ podName }) => podName).join(', ')
+  return tell('True', 'NodeDataLost', `the volume was replaced: ${names}`)
+}
+
+function stuck({ pass, waiting }: Ending): Told<'Degraded'> | undefined {
+  const type = pass.memory.operation?.type
+  if (waiting?.reason === 'Blocked' && type === 'ScaleDown') {
+    return tell('True', 'DrainBlocked', waiting.message)
+  }
+  if (waiting?.reason !== 'Stalled') return undefined
+  return tell('True', type === 'Create' ? 'StartFailed' : 'Stalled', waiting.message)
+}
+
+function fullDisk({ pass }: Ending): Told<'Degraded'> | undefined {
+  const { nodes, etcdPool } = pass.observed
+  const full = [...nodes.claims, ...(etcdPool?.claims ?? [])].find(
+    ({ usedPercent }) => (usedPercent ?? 0) >= NEARLY_FULL_PERCENT,
+  )
+  return full === undefined ? undefined : tell('True', 'DiskNearlyFull', full.name)
+}
+
+/** Only between operations: what an operation stops is not lost. */
+function lostNode({ pass }: Ending): Told<'Degraded'> | undefined {
+  const { observed, memory } = pass
+  if (observed.store === 'unreachable' || memory.operation !== undefined) return undefined
+  const away = observed.store.nodes.find((node) => node.state === 'serving' && isAway(node))
+  return away === undefined
+    ? undefined
+    : tell('True', 'NodeLost', `${away.name ?? away.id} is ${away.condition}`)
+}
+
+function etcdTrouble(ending: Ending): Told<'Degraded'> | undefined {
+  const etcd = etcdReady(ending)
+  const isCalm = etcd === undefined || etcd.status === 'True' || etcd.reason === 'Starting'
+  return isCalm ? undefined : tell('True', 'EtcdDegraded', etcd.message)
+}
+
+function missingReplicas({ pass }: Ending): Told<'Degraded'> | undefined {
+  const { observed, memory } = pass
+  if (observed.store === 'unreachable' || memory.operation !== undefined) return undefined
+  return observed.store.shards.underReplicated > 0
+    ? tell('True', 'ReplicasMissing', observed.store.message)
+    : undefined
+}

@@ -1,0 +1,98 @@
+// What people are told, once for each transition.
+
+import type { ConditionType, StoreClusterCondition } from '../../kinds/cluster/conditions.ts'
+import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
+import type { OperatorEvent, Step } from '../decision.ts'
+
+/** Conditions whose other value is worth an event, and the value that is good. */
+const TOLD: Partial<Record<ConditionType, 'True' | 'False'>> = {
+  Ready: 'True',
+  Available: 'True',
+  Degraded: 'False',
+  SpecValid: 'True',
+  SecretsReady: 'True',
+  StorageReady: 'True',
+  EtcdReady: 'True',
+}
+
+export function eventsOf(
+  before: StoreClusterStatus | undefined,
+  after: StoreClusterStatus,
+  step: Step | undefined,
+): OperatorEvent[] {
+  return [
+    ...operationEvents(before, after),
+    ...conditionEvents(before, after),
+    ...(step === undefined ? [] : stepEvents(step)),
+  ]
+}
+
+function operationEvents(
+  before: StoreClusterStatus | undefined,
+  { operation }: StoreClusterStatus,
+): OperatorEvent[] {
+  const last = before?.operation
+  if (last?.id === operation?.id) return []
+  const ended = last === undefined ? [] : [normal(`${last.type}Ended`, `${last.type} is over`)]
+  const begun =
+    operation === undefined
+      ? []
+      : [normal(`${operation.type}Started`, `${operation.type} has begun`)]
+  return [...ended, ...begun]
+}
+
+function conditionEvents(
+  before: StoreClusterStatus | undefined,
+  { conditions }: StoreClusterStatus,
+): OperatorEvent[] {
+  return (conditions ?? []).flatMap((condition) => {
+    const good = TOLD[condition.type]
+    const last = before?.conditions?.find(({ type }) => type === condition.type)
+    if (good === undefined || !isTransition(last, condition)) return []
+    if (condition.status === good) return last === undefined ? [] : [recovered(condition)]
+    // Not ready is what every operation makes of a cluster: the operation itself is told of.
+    if (condition.type === 'Ready') return []
+    const message = `${condition.type} is ${condition.status}: ${condition.message}`
+    return [{ type: 'Warning', reason: condition.reason, message }]
+  })
+}
+
+function isTransition(
+  last: StoreClusterCondition | undefined,
+  { status, reason }: StoreClusterCondition,
+): boolean {
+  return last?.status !== status || last.reason !== reason
+}
+
+function recovered({ type, status, reason, message }: StoreClusterCondition): OperatorEvent {
+  return normal(reason, message === '' ? `${type} is ${status}` : message)
+}
+
+function normal(reason: string, message: string): OperatorEvent {
+  return { type: 'Normal', reason, message }
+}
+
+/** Steps that take something away, or that put back what somebody has changed by hand. */
+function stepEvents(step: Step): OperatorEvent[] {
+  const found = STEP_EVENTS[step.kind]
+  return found === undefined ? [] : [normal(found, subjectOf(step))]
+}
+
+const STEP_EVENTS: Partial<Record<Step['kind'], string>> = {
+  delete_pod: 'PodDeleted',
+  delete_claim: 'ClaimDeleted',
+  grow_claim: 'ClaimGrown',
+  set_replicas: 'SetScaled',
+  create_set: 'SetCreated',
+  remove_etcd_member: 'EtcdMemberRemoved',
+  add_etcd_member: 'EtcdMemberAdded',
+  apply_children: 'ObjectsApplied',
+  delete_children: 'ObjectsDeleted',
+}
+
+function subjectOf(step: Step): string {
+  if ('replicas' in step) return `${step.pool} with ${step.replicas} pods`
+  if ('names' in step) return step.names.join(', ')
+  if ('name' in step) return step.name
+  return 'memberID' in step ? step.memberID : step.kind
+}

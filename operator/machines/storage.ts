@@ -1,0 +1,88 @@
+// Volumes grow. Claims are patched before any gate is asked: a full volume may be the reason why the gates are closed. The
+// claim template of a set cannot be changed, so that the set is deleted without its pods and made again.
+//
+//   OrphanSet ── the recorded set is gone, its pods run ──> RecreateSet ── another set has its pods ──> over
+//
+// Invariants:
+//   ST1  A claim never gets a smaller request.
+//   ST2  The set is deleted only without its pods, and only while no pod is on its way to another template.
+//   ST3  The new set has as many pods as were remembered, and no pod restarts for it.
+
+import type { ClusterOperation } from '../kinds/cluster/operation.ts'
+import { beginOperation, inPhase } from './memory.ts'
+import type { ClaimView, PoolView } from './observed/kubernetes-view.ts'
+import { isCaughtUp, isDrained, move, wait } from './pass.ts'
+import type { Move, Pass } from './pass.ts'
+
+/** The next claim that is too small. */
+export function growClaims(pass: Pass): Move | undefined {
+  const { observed, memory } = pass
+  const leaving = new Set((memory.operation?.targets ?? []).map(({ ordinal }) => ordinal))
+  const small =
+    observed.nodes.claims
+      .filter(({ ordinal }) => !leaving.has(ordinal))
+      .find((claim) => isTooSmall(pass, claim, observed.desired.claimBytes)) ??
+    observed.etcdPool?.claims.find((claim) =>
+      isTooSmall(pass, claim, observed.desired.etcdClaimBytes),
+    )
+  if (small === undefined) return undefined
+  const { name, uid, resourceVersion } = small
+  const isOfNodes = observed.nodes.claims.includes(small)
+  const bytes = isOfNodes ? observed.desired.claimBytes : observed.desired.etcdClaimBytes
+  const claim = { uid, resourceVersion }
+  return move(pass, memory.operation, { kind: 'grow_claim', name, claim, bytes })
+}
+
+/** ST1. Claims of other clusters of this name are not ours until they are adopted. */
+function isTooSmall({ observed }: Pass, claim: ClaimView, bytes: number): boolean {
+  const isOurs = claim.clusterUID === observed.cluster.uid
+  if (!isOurs || claim.isDeleting || isDrained(claim) || !claim.isExpandable) return false
+  return claim.requestedBytes < bytes
+}
+
+/** Whether a set has a claim template of another size, so that new ordinals would start with it. */
+export function needsNewSet({ observed }: Pass): boolean {
+  const { nodes, desired } = observed
+  const { set } = nodes
+  if (set === undefined || !isCaughtUp(set) || set.claimBytes >= desired.claimBytes) return false
+  return isSettled(nodes) && set.template.digest === desired.template.digest
+}
+
+/** ST2. */
+function isSettled({ set, pods }: PoolView): boolean {
+  if (set === undefined || set.partition > 0) return false
+  return pods.every(({ revision }) => revision === set.updateRevision)
+}
+
+export function beginResize({ observed }: Pass): ClusterOperation {
+  const operation = beginOperation('Resize', 'OrphanSet', observed)
+  const setUID = observed.nodes.set?.uid
+  return setUID === undefined ? operation : { ...operation, setUID }
+}
+
+export function resize(pass: Pass, operation: ClusterOperation): Move {
+  const { nodes, nowMs } = pass.observed
+  const { set } = nodes
+  if (set === undefined) return recreate(pass, inPhase(operation, 'RecreateSet', nowMs))
+  if (set.isDeleting) {
+    return wait(pass, operation, 'WaitingForFreshState', 'the StatefulSet is being deleted')
+  }
+  // Another UID: it was made again, by an earlier pass.
+  if (set.uid !== operation.setUID) return move(pass, undefined)
+  if (operation.phase !== 'OrphanSet' || !needsNewSet(pass)) return move(pass, undefined)
+  const { uid, resourceVersion } = set
+  return move(pass, operation, {
+    kind: 'delete_set',
+    pool: 'nodes',
+    set: { uid, resourceVersion },
+    keepsPods: true,
+  })
+}
+
+/** ST3. */
+function recreate(pass: Pass, operation: ClusterOperation): Move {
+  const { replicas } = pass.memory
+  const { pods } = pass.observed.nodes
+  const partition = pods.length > 0 ? replicas : 0
+  return move(pass, operation, { kind: 'create_set', pool: 'nodes', replicas, partition })
+}
