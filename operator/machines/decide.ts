@@ -7,29 +7,29 @@
 //   DC3  What a step needs to be found again was in the status that the pass has read, or is the same in every pass.
 //   DC4  With an observation that is settled no step is taken, and the status is equal to the one that was read.
 
-import { operate, pausedMove } from './choosing.ts'
-import { tendClaims } from './claims.ts'
-import type { Decision } from './decision.ts'
-import { deleteCluster } from './deletion.ts'
+import { operate, pausedMove } from './operations/choosing.ts'
+import { tendClaims } from './objects/claims.ts'
+import type { Decision } from './pass/decision.ts'
+import { deleteCluster } from './operations/deletion.ts'
 import { replaceEtcdMembers, withEtcdMembers } from './etcd/members.ts'
 import { rollEtcd } from './etcd/rollout.ts'
 import { scaleEtcd } from './etcd/scaling.ts'
 import { tendEtcd } from './etcd/upkeep.ts'
-import { keepSets, withAddedPods } from './keeping.ts'
-import { replaceFormerNodes, withMembers } from './members.ts'
-import { memoryOf } from './memory.ts'
-import type { Memory } from './memory.ts'
+import { keepSets, withAddedPods } from './objects/keeping.ts'
+import { replaceFormerNodes, withMembers } from './objects/members.ts'
+import { memoryOf } from './pass/memory.ts'
+import type { Memory } from './pass/memory.ts'
 import type { Observed } from './observed/observed.ts'
-import { move } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import { move } from './pass/pass.ts'
+import type { Move, Pass } from './pass/pass.ts'
 import { endStrayDrains } from './scale-down/stray-drains.ts'
 import { specProblem } from './status/spec-verdict.ts'
 import { decisionOf } from './status/verdict.ts'
-import { growClaims } from './storage.ts'
-import { wantedOf } from './wanted.ts'
+import { growClaims } from './objects/storage.ts'
+import { wantedOf } from './pass/wanted.ts'
 
 /** Caches that have heard nothing for so long are not acted upon. */
-export const CACHE_AGE_MAX_MS = 60_000
+const CACHE_AGE_MAX_MS = 60_000
 
 export function decide(observed: Observed): Decision {
   const memory = memoryOf(observed.cluster.status)

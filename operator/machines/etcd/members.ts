@@ -3,19 +3,20 @@
 //   voter ── its claim is replaced ──> removed ── added as a learner ── caught up ──> voter with another id
 //
 // Invariants:
-//   EM1  Without a quorum nothing is done: what is lost then is for people to decide.
-//   EM2  One change at a time: nothing is added, removed or restarted while another member is not healthy or a learner.
-//   EM3  A claim is deleted only if etcd lists neither the id that was recorded with it nor its pod's name.
+//   ETM1  Without a quorum nothing is done: what is lost then is for people to decide.
+//   ETM2  One change at a time: nothing is added, removed or restarted while another member is not healthy or a learner.
+//   ETM3  A member gets a vote only after its volume was recorded, so that the loss of the volume is seen.
+//   ETM4  A claim is deleted only if etcd lists neither the id that was recorded with it nor its pod's name.
 
-import { deleteClaim } from '../claims.ts'
-import type { Step } from '../decision.ts'
-import type { EtcdMemberRecord, Memory } from '../memory.ts'
+import { deleteClaim } from '../objects/claims.ts'
+import type { Step } from '../pass/decision.ts'
+import type { EtcdMemberRecord, Memory } from '../pass/memory.ts'
 import type { EtcdMember, EtcdView } from '../observed/etcd-view.ts'
 import type { PodView, PoolView } from '../observed/kubernetes-view.ts'
-import { claimAt, etcdWithQuorum, move } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { claimAt, etcdWithQuorum, move } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
-/** The memory with the members that vote, and the volumes that they have. */
+/** The memory with the members that answer, and the volumes that they have. */
 export function withEtcdMembers(pass: Pass): Memory {
   const etcd = etcdWithQuorum(pass)
   const pool = pass.observed.etcdPool
@@ -35,7 +36,7 @@ function recordOf(pool: PoolView, etcd: EtcdView, pod: PodView): EtcdMemberRecor
   const claim = claimAt(pool, pod.ordinal)
   const member = memberNamed(etcd, pod.name)
   if (claim === undefined || claim.isDeleting || member === undefined) return []
-  if (member.isLearner || !member.isHealthy || !pod.isReady) return []
+  if (!member.isHealthy || !pod.isReady || pod.isDeleting) return []
   return [{ name: pod.name, id: member.id, claimUID: claim.uid }]
 }
 
@@ -55,7 +56,7 @@ export function memberNamed(etcd: EtcdView, name: string): EtcdMember | undefine
   return etcd.members.find((member) => member.name === name)
 }
 
-/** Every member but these is a healthy voter (EM2). */
+/** Every member but these is a healthy voter (ETM2). */
 export function areOthersWell({ members }: EtcdView, ...names: readonly string[]): boolean {
   return members.every(
     ({ name, isHealthy, isLearner }) => names.includes(name) || (isHealthy && !isLearner),
@@ -84,10 +85,17 @@ function replaceMember(pool: PoolView, etcd: EtcdView, record: EtcdMemberRecord)
     return isListed || named !== undefined ? undefined : startAnew(pool, name)
   }
   if (isListed) return { kind: 'remove_etcd_member', memberID: id }
-  return named === undefined ? { kind: 'add_etcd_member', name } : undefined
+  if (named === undefined) return { kind: 'add_etcd_member', name }
+  return isLeftBehind(pool, named) ? { kind: 'remove_etcd_member', memberID: named.id } : undefined
 }
 
-/** EM3. A member that etcd has removed never starts again over its volume. */
+/** A learner whose volume was lost before it was recorded: its pod cannot start as it. A learner has no vote to lose. */
+function isLeftBehind({ pods }: PoolView, { name, isLearner, hasStarted, isHealthy }: EtcdMember) {
+  const pod = pods.find((one) => one.name === name)
+  return isLearner && hasStarted && !isHealthy && pod?.problem !== undefined
+}
+
+/** ETM4. A member that etcd has removed never starts again over its volume. */
 function startAnew(pool: PoolView, name: string): Step | undefined {
   const ordinal = ordinalOf(pool, name)
   const claim = ordinal === undefined ? undefined : claimAt(pool, ordinal)
@@ -101,11 +109,13 @@ function ordinalOf({ pods }: PoolView, name: string): number | undefined {
   return pods.find((pod) => pod.name === name)?.ordinal
 }
 
+/** ETM3. */
 function promoteLearner(pass: Pass, etcd: EtcdView): Move | undefined {
   const learner = etcd.members.find(({ isLearner }) => isLearner)
   if (learner === undefined || !learner.isCaughtUp || !areOthersWell(etcd, learner.name)) {
     return undefined
   }
+  if (!pass.memory.etcdMembers.some(({ id }) => id === learner.id)) return undefined
   const step = { kind: 'promote_etcd_member', memberID: learner.id } as const
   return move(pass, pass.memory.operation, step)
 }

@@ -2,12 +2,12 @@
 
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
 import type { EtcdView } from '../observed/etcd-view.ts'
-import { etcdWithQuorum, isCaughtUp, move } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { etcdWithQuorum, isCaughtUp, move } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 import { areOthersWell, memberNamed } from './members.ts'
 
 /** Members that have been ready for so long are taken for well: the first look after a restart may be too early. */
-export const SETTLED_MS = 10_000
+const SETTLED_MS = 10_000
 
 export function rollEtcd(pass: Pass): Move | undefined {
   const { observed } = pass

@@ -1,19 +1,19 @@
 // More or fewer members of etcd: etcd is asked first, then the set follows.
 //
 // Invariants:
-//   ES1  A pod of etcd is taken away only after etcd has removed its member.
-//   ES2  A member is removed only while all are healthy voters, and never the leader.
+//   ETS1  A pod of etcd is taken away only after etcd has removed its member.
+//   ETS2  A member is removed only while all are healthy voters, and never the leader.
 
-import { deleteClaim } from '../claims.ts'
-import { setReplicas } from '../keeping.ts'
-import type { EtcdView } from '../observed/etcd-view.ts'
+import { deleteClaim } from '../objects/claims.ts'
+import { setReplicas } from '../objects/keeping.ts'
+import type { EtcdMember, EtcdView } from '../observed/etcd-view.ts'
 import type { PoolView, SetView } from '../observed/kubernetes-view.ts'
-import { claimAt, etcdWithQuorum, isCaughtUp, move, podAt } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { claimAt, etcdWithQuorum, isCaughtUp, move, podAt } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 import { areOthersWell, memberNamed } from './members.ts'
 
 export function scaleEtcd(pass: Pass): Move | undefined {
-  const { observed, memory, wanted } = pass
+  const { observed, memory } = pass
   const etcd = etcdWithQuorum(pass)
   const pool = observed.etcdPool
   const set = pool?.set
@@ -22,10 +22,23 @@ export function scaleEtcd(pass: Pass): Move | undefined {
   if (set.replicas > memory.etcdReplicas) return takePod(pass, etcd, set)
   const left = leftClaim(pass, pool)
   if (left !== undefined) return move(pass, undefined, left)
-  if (set.replicas < memory.etcdReplicas || !areOthersWell(etcd)) return undefined
+  return set.replicas < memory.etcdReplicas ? undefined : changeMembers(pass, etcd)
+}
+
+/** etcd first: the set follows what is remembered then. */
+function changeMembers(pass: Pass, etcd: EtcdView): Move | undefined {
+  const { memory, wanted } = pass
+  const next = nameOf(pass, memory.etcdReplicas)
+  if (!areOthersWell(etcd, next)) return undefined
   if (wanted.etcdReplicas > memory.etcdReplicas) return addMember(pass, etcd)
-  if (wanted.etcdReplicas < memory.etcdReplicas) return removeMember(pass, etcd)
-  return undefined
+  const added = memberNamed(etcd, next)
+  // The spec asked for it, and does not any more: its pod was never made.
+  if (added !== undefined) return remove(pass, added)
+  return wanted.etcdReplicas < memory.etcdReplicas ? removeMember(pass, etcd) : undefined
+}
+
+function remove(pass: Pass, { id }: EtcdMember): Move {
+  return move(pass, undefined, { kind: 'remove_etcd_member', memberID: id })
 }
 
 function nameOf({ observed }: Pass, ordinal: number): string {
@@ -42,7 +55,7 @@ function addMember(pass: Pass, etcd: EtcdView): Move {
   return withReplicas(pass, memory.etcdReplicas + 1)
 }
 
-/** ES2. */
+/** ETS2. */
 function removeMember(pass: Pass, etcd: EtcdView): Move | undefined {
   const { memory } = pass
   const member = memberNamed(etcd, nameOf(pass, memory.etcdReplicas - 1))
@@ -56,14 +69,14 @@ function removeMember(pass: Pass, etcd: EtcdView): Move | undefined {
       toMemberID: other.id,
     })
   }
-  return move(pass, undefined, { kind: 'remove_etcd_member', memberID: member.id })
+  return remove(pass, member)
 }
 
 function withReplicas(pass: Pass, etcdReplicas: number): Move {
   return move({ ...pass, memory: { ...pass.memory, etcdReplicas } }, undefined)
 }
 
-/** ES1. More pods than were asked for are kept while etcd lists their members. */
+/** ETS1. More pods than were asked for are kept while etcd lists their members. */
 function takePod(pass: Pass, etcd: EtcdView, set: SetView): Move | undefined {
   const isMember = memberNamed(etcd, nameOf(pass, set.replicas - 1)) !== undefined
   if (isMember) return withReplicas(pass, set.replicas)

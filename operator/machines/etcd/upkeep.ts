@@ -1,12 +1,12 @@
 // The room that etcd's members need: defragmented one at a time, the leader last, and alarms that are over are disarmed.
 
 import type { EtcdMember, EtcdView } from '../observed/etcd-view.ts'
-import { etcdWithQuorum, move } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { etcdWithQuorum, move } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 import { areOthersWell } from './members.ts'
 
 /** Smaller databases are not worth the pause. */
-export const DEFRAGMENT_BYTES_MIN = 100 * 1024 * 1024
+const DEFRAGMENT_BYTES_MIN = 100 * 1024 * 1024
 /** A database of which less is in use is defragmented. */
 const USED_RATIO_MIN = 0.5
 /** After an alarm less is worth a pause: the members refuse writes until there is room. */

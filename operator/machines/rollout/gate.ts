@@ -6,11 +6,11 @@
 
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
 import type { StoreNode, StoreView } from '../observed/store-view.ts'
-import { etcdWithQuorum, freshStore, isAway, isCaughtUp, presentNode } from '../pass.ts'
-import type { Pass, Waiting } from '../pass.ts'
+import { etcdWithQuorum, freshStore, isAway, isCaughtUp, presentNode } from '../pass/pass.ts'
+import type { Pass, Waiting } from '../pass/pass.ts'
 
 /** How long a pod may be not ready before it counts as broken without a reason of Kubernetes. */
-export const BROKEN_AFTER_MS = 10 * 60_000
+const BROKEN_AFTER_MS = 10 * 60_000
 
 /** What the gate is closed for; `undefined` when it is open. */
 export function closedGate(pass: Pass, set: SetView, next: PodView): Waiting | undefined {
@@ -32,6 +32,10 @@ function closedForPods(pass: Pass, set: SetView, next: PodView): Waiting | undef
   const others = pass.observed.nodes.pods.filter(({ ordinal }) => ordinal !== next.ordinal)
   const missing = set.replicas - 1 - others.length
   const down = others.filter((pod) => !isReadyOrReplaceable(pass, set, pod))
+  const broken = down.find((pod) => pod.problem !== undefined && !pod.isReady)
+  if (broken?.problem !== undefined) {
+    return { reason: 'Stalled', message: `${broken.name}: ${broken.problem.message}` }
+  }
   if (next.isDeleting || missing + down.length >= unavailableMax(pass, set)) {
     const names = [next, ...down].filter(({ isReady }) => !isReady).map(({ name }) => name)
     const message = names.length > 0 ? `not ready: ${names.join(', ')}` : 'pods are missing'
@@ -45,7 +49,7 @@ function isReadyOrReplaceable(pass: Pass, set: SetView, pod: PodView): boolean {
 }
 
 /** Never so many that the rest is not a majority; one where there is no majority to keep. */
-export function unavailableMax({ wanted }: Pass, { replicas }: SetView): number {
+function unavailableMax({ wanted }: Pass, { replicas }: SetView): number {
   return Math.max(1, Math.min(wanted.pods.unavailableMax, Math.floor((replicas - 1) / 2)))
 }
 

@@ -16,16 +16,16 @@ import type {
   OperationPhase,
   OperationType,
 } from '../../kinds/cluster/operation.ts'
-import { beginOperation, inPhase, isoTime, phaseAgeMs, sinceMs } from '../memory.ts'
+import { beginOperation, inPhase, isoTime, phaseAgeMs, sinceMs } from '../pass/memory.ts'
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
-import { isCaughtUp, move, podAt, presentNode, wait } from '../pass.ts'
-import type { Move, Pass, Waiting } from '../pass.ts'
+import { isCaughtUp, move, podAt, presentNode, wait } from '../pass/pass.ts'
+import type { Move, Pass, Waiting } from '../pass/pass.ts'
 import { closedGate, isStaleAndBroken } from './gate.ts'
 
 /** A first look right after a restart may be too early: the second one comes so much later. */
-export const SECOND_LOOK_MS = 10_000
+const SECOND_LOOK_MS = 10_000
 /** Leaderships that did not move for so long move when the node stops. */
-export const LEADERSHIP_MOVE_MAX_MS = 60_000
+const LEADERSHIP_MOVE_MAX_MS = 60_000
 
 /** Why pods have to be restarted; `undefined` if all are of the desired template. */
 export function rolloutType({ observed }: Pass): OperationType | undefined {
@@ -36,6 +36,14 @@ export function rolloutType({ observed }: Pass): OperationType | undefined {
   if (!isCaughtUp(set)) return undefined
   const isBehind = nodes.pods.some(({ revision }) => revision !== set.updateRevision)
   return isBehind || set.partition > 0 ? 'ConfigChange' : undefined
+}
+
+/** A pod cannot become ready, and another template is desired: nothing else is worth waiting for. */
+export function mendsPods(pass: Pass): boolean {
+  const isBroken = pass.observed.nodes.pods.some(
+    ({ problem, isReady }) => problem !== undefined && !isReady,
+  )
+  return isBroken && rolloutType(pass) !== undefined
 }
 
 function typeOfChange({ template }: SetView, desired: SetView['template']): OperationType {

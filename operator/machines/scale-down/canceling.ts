@@ -1,7 +1,7 @@
 import type { ClusterOperation, OperationTarget } from '../../kinds/cluster/operation.ts'
-import { inPhase } from '../memory.ts'
-import { freshStore, move, nodeWithID, wait } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { inPhase } from '../pass/memory.ts'
+import { freshStore, move, nodeWithID, wait } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** Takes the drains back; then what is still wanted begins again with another id (SD4). */
 export function cancel(pass: Pass, operation: ClusterOperation): Move {

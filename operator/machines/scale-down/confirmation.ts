@@ -3,8 +3,8 @@
 
 import type { OperationTarget } from '../../kinds/cluster/operation.ts'
 import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
-import { claimAt, freshStore, isAway, nodeWithID, podAt } from '../pass.ts'
-import type { Pass } from '../pass.ts'
+import { claimAt, freshStore, isAway, nodeWithID, podAt } from '../pass/pass.ts'
+import type { Pass } from '../pass/pass.ts'
 import type { StoreNode } from '../observed/store-view.ts'
 
 /** What the store says of the node of a target, if its answer is recent. */

@@ -1,7 +1,7 @@
 import type { ClusterOperation, OperationTarget } from '../../kinds/cluster/operation.ts'
-import { inPhase, isoTime, sinceMs } from '../memory.ts'
-import { etcdWithQuorum, freshStore, isAway, move, wait } from '../pass.ts'
-import type { Move, Pass, Waiting } from '../pass.ts'
+import { inPhase, isoTime, sinceMs } from '../pass/memory.ts'
+import { etcdWithQuorum, freshStore, isAway, move, wait } from '../pass/pass.ts'
+import type { Move, Pass, Waiting } from '../pass/pass.ts'
 import {
   askedNode,
   hasNeverJoined,

@@ -19,9 +19,9 @@ import type {
   OperationPhase,
   OperationTarget,
 } from '../../kinds/cluster/operation.ts'
-import { beginOperation, inPhase } from '../memory.ts'
-import { move, wait } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { beginOperation, inPhase } from '../pass/memory.ts'
+import { move, wait } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 import { drain } from './draining.ts'
 import { cancel } from './canceling.ts'
 import { decommission, forget, mark, releaseVolume, shrink } from './taking-away.ts'

@@ -1,5 +1,5 @@
-import { freshStore, move } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { freshStore, move } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** Drains by this operator that belong to no operation in flight, as of a call that came late. Those of people stay. */
 export function endStrayDrains(pass: Pass): Move | undefined {

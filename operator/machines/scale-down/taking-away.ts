@@ -1,13 +1,13 @@
 // The last part of a scale-down, which is not taken back: one ordinal from the confirmed drain to the volume.
 
 import type { ClusterOperation, OperationTarget } from '../../kinds/cluster/operation.ts'
-import { deleteClaim } from '../claims.ts'
-import { setReplicas } from '../keeping.ts'
-import { inPhase, isoTime } from '../memory.ts'
+import { deleteClaim } from '../objects/claims.ts'
+import { setReplicas } from '../objects/keeping.ts'
+import { inPhase, isoTime } from '../pass/memory.ts'
 import type { ClaimView } from '../observed/kubernetes-view.ts'
 import type { StoreNode } from '../observed/store-view.ts'
-import { claimAt, freshStore, move, podAt, wait } from '../pass.ts'
-import type { Move, Pass } from '../pass.ts'
+import { claimAt, freshStore, move, podAt, wait } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 import {
   askedNode,
   hasNeverJoined,

@@ -1,9 +1,9 @@
 // Who leaves: the record of a scale-down, kept up with the spec and with pods and claims that are replaced meanwhile.
 
 import type { ClusterOperation, OperationTarget } from '../../kinds/cluster/operation.ts'
-import { isoTime } from '../memory.ts'
-import { claimAt, ordinalsFrom, podAt } from '../pass.ts'
-import type { Pass } from '../pass.ts'
+import { isoTime } from '../pass/memory.ts'
+import { claimAt, ordinalsFrom, podAt } from '../pass/pass.ts'
+import type { Pass } from '../pass/pass.ts'
 
 /** The targets as they are to be recorded now; the same list if nothing is new. */
 export function refreshedTargets(
@@ -56,7 +56,7 @@ function refreshed(pass: Pass, target: OperationTarget): OperationTarget {
 
 type Identity = Pick<OperationTarget, 'nodeID' | 'podUID' | 'claimUID'>
 
-/** Of a claim that was replaced nothing is taken before its own node has joined: node and claim belong together. */
+/** Node and claim belong together: a claim that was replaced is left out until its own node has joined. */
 function identity({ observed, memory }: Pass, ordinal: number): Identity {
   const member = memory.members.find((one) => one.ordinal === ordinal)
   const podUID = podAt(observed.nodes, ordinal)?.uid

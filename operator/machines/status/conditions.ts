@@ -1,10 +1,10 @@
 // What is known about a cluster, as conditions. Each function tells one of them; `undefined` leaves it out.
 
 import type { ConditionType, ReasonOf } from '../../kinds/cluster/conditions.ts'
-import { nextOperation } from '../choosing.ts'
-import type { Memory } from '../memory.ts'
+import { nextOperation } from '../operations/choosing.ts'
+import type { Memory } from '../pass/memory.ts'
 import type { StoreView } from '../observed/store-view.ts'
-import type { Pass } from '../pass.ts'
+import type { Pass } from '../pass/pass.ts'
 import { degraded } from './degraded.ts'
 import { tell } from './ending.ts'
 import type { Ending, Told } from './ending.ts'

@@ -1,14 +1,14 @@
 // What needs somebody's attention: the most urgent thing alone.
 
-import { worstPod } from '../create.ts'
-import { hasLostClaim } from '../members.ts'
-import { isAway } from '../pass.ts'
+import { worstPod } from '../operations/create.ts'
+import { hasLostClaim } from '../objects/members.ts'
+import { isAway } from '../pass/pass.ts'
 import { tell } from './ending.ts'
 import type { Ending, Told } from './ending.ts'
 import { etcdReady } from './parts-ready.ts'
 
 /** A volume that is fuller is told of before it is full. */
-export const NEARLY_FULL_PERCENT = 85
+const NEARLY_FULL_PERCENT = 85
 
 type Finding = (ending: Ending) => Told<'Degraded'> | undefined
 

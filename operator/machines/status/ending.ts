@@ -1,5 +1,5 @@
 import type { ConditionStatus, ConditionType, ReasonOf } from '../../kinds/cluster/conditions.ts'
-import type { Pass, Waiting } from '../pass.ts'
+import type { Pass, Waiting } from '../pass/pass.ts'
 
 /** A condition without its times. */
 export interface Told<Of extends ConditionType = ConditionType> {

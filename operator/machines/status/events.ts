@@ -2,7 +2,7 @@
 
 import type { ConditionType, StoreClusterCondition } from '../../kinds/cluster/conditions.ts'
 import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
-import type { OperatorEvent, Step } from '../decision.ts'
+import type { OperatorEvent, Step } from '../pass/decision.ts'
 
 /** Conditions whose other value is worth an event, and the value that is good. */
 const TOLD: Partial<Record<ConditionType, 'True' | 'False'>> = {

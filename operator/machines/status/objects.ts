@@ -6,9 +6,9 @@ import type {
   EtcdMember,
   EtcdStatus,
 } from '../../kinds/cluster/status.ts'
-import type { Member } from '../memory.ts'
-import { nodeWithID, podAt, podNameOf } from '../pass.ts'
-import type { Pass } from '../pass.ts'
+import type { Member } from '../pass/memory.ts'
+import { nodeWithID, podAt, podNameOf } from '../pass/pass.ts'
+import type { Pass } from '../pass/pass.ts'
 import type { ClaimView } from '../observed/kubernetes-view.ts'
 import { bytesText } from './bytes-text.ts'
 

@@ -1,8 +1,8 @@
 // Conditions of single parts: volumes, etcd, inference servers.
 
 import type { ClaimView } from '../observed/kubernetes-view.ts'
-import type { Pass } from '../pass.ts'
-import { ordinalsFrom, podAt } from '../pass.ts'
+import type { Pass } from '../pass/pass.ts'
+import { ordinalsFrom, podAt } from '../pass/pass.ts'
 import { tell } from './ending.ts'
 import type { Ending, Told } from './ending.ts'
 

@@ -2,10 +2,10 @@
 
 import type { ReasonOf } from '../../kinds/cluster/conditions.ts'
 import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
-import type { Move } from '../pass.ts'
+import type { Move } from '../pass/pass.ts'
 
 /** After a step or a new phase: what it does is seen soon. */
-export const NEXT_MS = 250
+const NEXT_MS = 250
 /** The store and etcd tell nothing by themselves. */
 const PENDING_MS = 5_000
 const DEGRADED_MS = 15_000

@@ -1,6 +1,6 @@
 import type { ReasonOf } from '../../kinds/cluster/conditions.ts'
-import type { Pass } from '../pass.ts'
-import { versionProblem } from '../version-change.ts'
+import type { Pass } from '../pass/pass.ts'
+import { versionProblem } from './version-change.ts'
 
 /** Why a spec is not followed. */
 export interface SpecVerdict {

@@ -1,6 +1,6 @@
 import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
-import type { Decision } from '../decision.ts'
-import type { Move, Pass } from '../pass.ts'
+import type { Decision } from '../pass/decision.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 import { eventsOf } from './events.ts'
 import { requeueMs } from './requeue.ts'
 import { statusOf } from './status.ts'

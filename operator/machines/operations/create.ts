@@ -4,15 +4,15 @@
 //   StartingNodes ── all have joined ──> over
 //
 // Invariants:
-//   CR1  A volume that was left and has no mark gets its node back: as many nodes start as there are such volumes, and a
+//   CRE1  A volume that was left and has no mark gets its node back: as many nodes start as there are such volumes, and a
 //        scale-down takes away those that are too many.
 
-import type { Step } from './decision.ts'
-import type { ClusterOperation } from '../kinds/cluster/operation.ts'
-import { prepareClaims } from './claims.ts'
-import { beginOperation, inPhase, sinceMs } from './memory.ts'
-import type { Memory } from './memory.ts'
-import type { PodView, PoolView } from './observed/kubernetes-view.ts'
+import type { Step } from '../pass/decision.ts'
+import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
+import { prepareClaims } from '../objects/claims.ts'
+import { beginOperation, inPhase, sinceMs } from '../pass/memory.ts'
+import type { Memory } from '../pass/memory.ts'
+import type { PodView, PoolView } from '../observed/kubernetes-view.ts'
 import {
   etcdWithQuorum,
   hasJoined,
@@ -21,11 +21,11 @@ import {
   ordinalsFrom,
   podNameOf,
   wait,
-} from './pass.ts'
-import type { Move, Pass, PhaseTable, Waiting } from './pass.ts'
+} from '../pass/pass.ts'
+import type { Move, Pass, PhaseTable, Waiting } from '../pass/pass.ts'
 
 /** After this a first start is told to be in trouble. Nothing is taken back. */
-export const CREATE_TROUBLE_MS = 15 * 60_000
+const CREATE_TROUBLE_MS = 15 * 60_000
 
 export function beginCreate({ observed, wanted }: Pass): ClusterOperation {
   return beginOperation(
@@ -92,7 +92,7 @@ function startNodes(pass: Pass, operation: ClusterOperation): Move {
   })
 }
 
-/** CR1. A set that is there already, as after a status that was lost, is taken as it is. */
+/** CRE1. A set that is there already, as after a status that was lost, is taken as it is. */
 function firstReplicas({ observed: { nodes }, wanted }: Pass): number {
   return nodes.set?.replicas ?? Math.max(wanted.replicas, retained(nodes))
 }

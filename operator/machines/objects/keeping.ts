@@ -4,12 +4,12 @@
 //   KP1  More pods than were asked for are kept as soon as one of their nodes has joined: only a scale-down takes it away.
 //   KP2  A set that is made again restarts no pod.
 
-import type { OperationType } from '../kinds/cluster/operation.ts'
-import type { Pool, Step } from './decision.ts'
-import type { Memory } from './memory.ts'
-import type { PodView, PoolView, SetView } from './observed/kubernetes-view.ts'
-import { freshStore, isPresent, move, storeNodes } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import type { OperationType } from '../../kinds/cluster/operation.ts'
+import type { Pool, Step } from '../pass/decision.ts'
+import type { Memory } from '../pass/memory.ts'
+import type { PodView, PoolView, SetView } from '../observed/kubernetes-view.ts'
+import { freshStore, isPresent, move, storeNodes } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** The memory with the pods that were added by hand and whose nodes have joined (KP1). */
 export function withAddedPods(pass: Pass): Memory {

@@ -1,13 +1,13 @@
 // One pass as the machines see it, and the questions that several of them ask.
 
 import type { Step } from './decision.ts'
-import type { ReasonOf } from '../kinds/cluster/conditions.ts'
-import type { ClusterOperation, OperationPhase } from '../kinds/cluster/operation.ts'
+import type { ReasonOf } from '../../kinds/cluster/conditions.ts'
+import type { ClusterOperation, OperationPhase } from '../../kinds/cluster/operation.ts'
 import type { Memory } from './memory.ts'
-import type { EtcdView } from './observed/etcd-view.ts'
-import type { ClaimView, PodView, PoolView, SetView } from './observed/kubernetes-view.ts'
-import type { Observed } from './observed/observed.ts'
-import type { StoreNode, StoreView } from './observed/store-view.ts'
+import type { EtcdView } from '../observed/etcd-view.ts'
+import type { ClaimView, PodView, PoolView, SetView } from '../observed/kubernetes-view.ts'
+import type { Observed } from '../observed/observed.ts'
+import type { StoreNode, StoreView } from '../observed/store-view.ts'
 import type { Wanted } from './wanted.ts'
 
 /** One pass: what was read, what the spec asks for, and what is remembered. */
@@ -38,7 +38,7 @@ export type PhaseTable = Partial<
 >
 
 /** An answer of the store that is older tells nothing that may be acted upon. */
-export const ANSWER_AGE_MAX_MS = 10_000
+const ANSWER_AGE_MAX_MS = 10_000
 
 /** The store's answer, if it is recent and an elected controller stands behind it. */
 export function freshStore({ observed: { store, nowMs } }: Pass): StoreView | undefined {
@@ -113,7 +113,7 @@ export function hasJoined(pass: Pass, ordinal: number): boolean {
 }
 
 /** What is remembered with the operation, or without any. */
-export function remember(pass: Pass, operation: ClusterOperation | undefined): Memory {
+function remember(pass: Pass, operation: ClusterOperation | undefined): Memory {
   const { operation: _, ...rest } = pass.memory
   return operation === undefined ? rest : { ...rest, operation }
 }

@@ -1,15 +1,15 @@
 // Which volumes a cluster takes for its own, and which it never uses again.
 //
 // Invariants:
-//   CL1  A claim without the mark of a drained node is never deleted, but by the policies of the spec.
-//   CL2  The mark is written only for a node that the store says is decommissioned and empty.
-//   CL3  A claim with the mark is deleted before a pod of its ordinal starts; one that has started over it is started anew.
+//   CLM1  A claim without the mark of a drained node is never deleted, but by the policies of the spec.
+//   CLM2  The mark is written only for a node that the store says is decommissioned and empty.
+//   CLM3  A claim with the mark is deleted before a pod of its ordinal starts; one that has started over it is started anew.
 
-import type { Step } from './decision.ts'
-import { isoTime } from './memory.ts'
-import type { ClaimView } from './observed/kubernetes-view.ts'
-import { claimAt, freshStore, isDrained, move, nodeWithID, podAt } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import type { Step } from '../pass/decision.ts'
+import { isoTime } from '../pass/memory.ts'
+import type { ClaimView } from '../observed/kubernetes-view.ts'
+import { claimAt, freshStore, isDrained, move, nodeWithID, podAt } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** The first thing to be done before pods of these ordinals may start; `wait` while a claim is on its way out. */
 export function prepareClaims(pass: Pass, ordinals: readonly number[]): Step | 'wait' | undefined {

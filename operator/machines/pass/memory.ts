@@ -1,7 +1,11 @@
 // What the operator remembers of a cluster from one pass to the next. All of it is in the status of the StoreCluster.
 
-import type { ClusterOperation, OperationPhase, OperationType } from '../kinds/cluster/operation.ts'
-import type { ClusterMember, EtcdMember, StoreClusterStatus } from '../kinds/cluster/status.ts'
+import type {
+  ClusterOperation,
+  OperationPhase,
+  OperationType,
+} from '../../kinds/cluster/operation.ts'
+import type { ClusterMember, EtcdMember, StoreClusterStatus } from '../../kinds/cluster/status.ts'
 
 /** As it was read, and as it is to be written. */
 export interface Memory {

@@ -1,4 +1,4 @@
-import type { StoreClusterSpec } from '../kinds/cluster/spec.ts'
+import type { StoreClusterSpec } from '../../kinds/cluster/spec.ts'
 
 /** The spec as the machines read it: every default filled in, every unit in the name. */
 export interface Wanted {

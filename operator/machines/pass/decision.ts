@@ -1,5 +1,5 @@
-import type { StoreClusterStatus } from '../kinds/cluster/status.ts'
-import type { DrainedMark } from './observed/kubernetes-view.ts'
+import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
+import type { DrainedMark } from '../observed/kubernetes-view.ts'
 
 /** What the operator does in one pass, and when it looks again. */
 export interface Decision {

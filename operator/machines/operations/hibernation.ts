@@ -7,12 +7,13 @@
 //   HB1  What is remembered of the number of pods stays, so that as many start again.
 //   HB2  The nodes stop before etcd and start after it.
 
-import type { ClusterOperation } from '../kinds/cluster/operation.ts'
-import { setReplicas } from './keeping.ts'
-import { beginOperation, inPhase } from './memory.ts'
-import type { PoolView, SetView } from './observed/kubernetes-view.ts'
-import { etcdWithQuorum, hasJoined, move, ordinalsFrom, wait } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
+import { setReplicas } from '../objects/keeping.ts'
+import { beginOperation, inPhase, phaseAgeMs } from '../pass/memory.ts'
+import type { PoolView, SetView } from '../observed/kubernetes-view.ts'
+import { etcdWithQuorum, hasJoined, move, ordinalsFrom, wait } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
+import { mendsPods } from '../rollout/rollout.ts'
 
 export function beginHibernate({ observed }: Pass): ClusterOperation {
   return beginOperation('Hibernate', 'StoppingNodes', observed)
@@ -94,8 +95,11 @@ function resumeNodes(pass: Pass, operation: ClusterOperation): Move {
     return move(pass, operation, newTemplate(pass, set) ?? setReplicas('nodes', set, replicas))
   }
   const missing = ordinalsFrom(0, replicas).filter((ordinal) => !hasJoined(pass, ordinal))
-  if (missing.length > 0) {
-    return wait(pass, operation, 'WaitingForPods', `${missing.length} nodes have not joined yet`)
+  // Pods that cannot start must not keep out the template that mends them.
+  if (missing.length > 0 && !mendsPods(pass)) {
+    const isLate = phaseAgeMs(operation, pass.observed.nowMs) > pass.wanted.pods.timeoutMs
+    const message = `${missing.length} nodes have not joined yet`
+    return wait(pass, operation, isLate ? 'Stalled' : 'WaitingForPods', message)
   }
   const here = { ...pass, memory: { ...pass.memory, isHibernated: false } }
   return move(here, undefined)

@@ -6,12 +6,12 @@
 // Invariants:
 //   SU1  The set is raised only after the number is in the status, so that nothing else takes the new pods for strangers.
 
-import type { ClusterOperation } from '../kinds/cluster/operation.ts'
-import { prepareClaims } from './claims.ts'
-import { setReplicas } from './keeping.ts'
-import { beginOperation, inPhase, phaseAgeMs } from './memory.ts'
-import { hasJoined, move, ordinalsFrom, podNameOf, wait } from './pass.ts'
-import type { Move, Pass, PhaseTable } from './pass.ts'
+import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
+import { prepareClaims } from '../objects/claims.ts'
+import { setReplicas } from '../objects/keeping.ts'
+import { beginOperation, inPhase, phaseAgeMs } from '../pass/memory.ts'
+import { hasJoined, move, ordinalsFrom, podNameOf, wait } from '../pass/pass.ts'
+import type { Move, Pass, PhaseTable } from '../pass/pass.ts'
 
 export function beginScaleUp({ observed, memory }: Pass): ClusterOperation {
   const operation = beginOperation('ScaleUp', 'ClearingVolume', observed)

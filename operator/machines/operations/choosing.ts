@@ -5,15 +5,15 @@
 //   CH2  A scale-down is the last choice: it is the only one that cannot be undone. A scale-up is the first after sleep:
 //        more nodes make a rollout safer.
 
-import type { ClusterOperation, OperationType } from '../kinds/cluster/operation.ts'
+import type { ClusterOperation, OperationType } from '../../kinds/cluster/operation.ts'
 import { beginCreate, create } from './create.ts'
 import { beginHibernate, beginResume, hibernate, resume } from './hibernation.ts'
-import { move, wait } from './pass.ts'
-import type { Move, Pass, Waiting } from './pass.ts'
-import { beginRollout, isAtSafePoint, rollout, rolloutType } from './rollout/rollout.ts'
-import { beginScaleDown, mayCancel, scaleDown, yieldScaleDown } from './scale-down/scale-down.ts'
+import { move, wait } from '../pass/pass.ts'
+import type { Move, Pass, Waiting } from '../pass/pass.ts'
+import { beginRollout, isAtSafePoint, mendsPods, rollout, rolloutType } from '../rollout/rollout.ts'
+import { beginScaleDown, mayCancel, scaleDown, yieldScaleDown } from '../scale-down/scale-down.ts'
 import { beginScaleUp, scaleUp } from './scale-up.ts'
-import { beginResize, needsNewSet, resize } from './storage.ts'
+import { beginResize, needsNewSet, resize } from '../objects/storage.ts'
 
 type Machine = (pass: Pass, operation: ClusterOperation) => Move
 
@@ -60,7 +60,7 @@ export function nextOperation(pass: Pass): ClusterOperation | undefined {
   if (memory.replicas === 0) return wanted.isHibernated ? undefined : beginCreate(pass)
   if (wanted.isHibernated) return memory.isHibernated ? undefined : beginHibernate(pass)
   if (memory.isHibernated) return beginResume(pass)
-  if (wanted.replicas > memory.replicas) return beginScaleUp(pass)
+  if (wanted.replicas > memory.replicas && !mendsPods(pass)) return beginScaleUp(pass)
   const type = rolloutType(pass)
   if (type !== undefined) return beginRollout(pass, type)
   if (needsNewSet(pass)) return beginResize(pass)
@@ -94,7 +94,7 @@ const YIELDS: Partial<Record<OperationType, Yield>> = {
   Upgrade: yieldRollout,
   ConfigChange: yieldRollout,
   Restart: yieldRollout,
-  ScaleUp: (pass, _, next) => (next.type === 'Hibernate' ? move(pass, undefined) : undefined),
+  ScaleUp: yieldScaleUp,
   ScaleDown: yieldDrain,
 }
 
@@ -106,6 +106,11 @@ function yieldCreate(pass: Pass, operation: ClusterOperation, next: ClusterOpera
     pass.observed.nodes.set.template.digest !== pass.observed.desired.template.digest ||
     next.type === 'ScaleUp'
   return isChanged ? move(pass, undefined) : undefined
+}
+
+function yieldScaleUp(pass: Pass, operation: ClusterOperation, next: ClusterOperation) {
+  const isMended = operation.phase === 'WaitingForNodes' && mendsPods(pass)
+  return next.type === 'Hibernate' || isMended ? move(pass, undefined) : undefined
 }
 
 /** Between two pods, or at one that cannot start, the walk may be left: it is found again from the revisions. */

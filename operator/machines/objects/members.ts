@@ -8,10 +8,11 @@
 //   recorded ── its claim is replaced, and a new node joins ──> the new one is recorded, the old one is former
 //   former ── decommissioned ──> emptied: the others have its replicas ── forgotten ──> not remembered
 
-import type { Memory, Member } from './memory.ts'
-import type { PodView } from './observed/kubernetes-view.ts'
-import { claimAt, freshStore, isAway, move, nodeWithID, podAt, presentNode } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import type { Memory, Member } from '../pass/memory.ts'
+import type { PodView } from '../observed/kubernetes-view.ts'
+import type { StoreNode } from '../observed/store-view.ts'
+import { claimAt, freshStore, isAway, move, nodeWithID, podAt, presentNode } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** The memory with the nodes that have joined since, and without former ones that the store has forgotten. */
 export function withMembers(pass: Pass): Memory {
@@ -34,7 +35,21 @@ function joinedMember(pass: Pass, pod: PodView): Member[] {
   const node = presentNode(pass, pod.name)
   if (claim === undefined || claim.isDeleting || node === undefined) return []
   const { name: podName, ordinal } = pod
-  return [{ podName, ordinal, nodeID: node.id, claimUID: claim.uid, formerNodeIDs: [] }]
+  const formerNodeIDs = namesakes(pass, node)
+  return [{ podName, ordinal, nodeID: node.id, claimUID: claim.uid, formerNodeIDs }]
+}
+
+/**
+ * Nodes that had the pod before this one, as before the cluster of this name was made again. While shards take no writes
+ * one of them may have the only copy, so that they are left to people.
+ */
+function namesakes(pass: Pass, present: StoreNode): string[] {
+  const store = freshStore(pass)
+  if (store === undefined || store.shards.unavailable > 0) return []
+  return store.nodes
+    .filter((node) => node.name === present.name && node.id !== present.id && isAway(node))
+    .map(({ id }) => id)
+    .slice(-FORMER_MAX)
 }
 
 /** The member itself if nothing is new. */
@@ -43,7 +58,8 @@ function refreshed(pass: Pass, member: Member): Member {
   const pod = podAt(pass.observed.nodes, member.ordinal)
   const [found] = pod === undefined ? [] : joinedMember(pass, pod)
   if (found !== undefined && found.claimUID !== member.claimUID && found.nodeID !== member.nodeID) {
-    return { ...found, formerNodeIDs: [...former, member.nodeID].slice(-FORMER_MAX) }
+    const all = new Set([...former, ...found.formerNodeIDs, member.nodeID])
+    return { ...found, formerNodeIDs: [...all].slice(-FORMER_MAX) }
   }
   return former.length === member.formerNodeIDs.length
     ? member

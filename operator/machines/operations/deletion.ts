@@ -8,16 +8,16 @@
 //   DL2  No step makes an object: in a namespace that is being deleted, that would be refused.
 //   DL3  A pod on a Kubernetes node that is lost does not keep the object: its deletion is not forced either.
 
-import type { ClusterOperation, OperationPhase } from '../kinds/cluster/operation.ts'
-import { deleteClaim } from './claims.ts'
-import type { Pool } from './decision.ts'
-import { beginOperation, inPhase } from './memory.ts'
-import type { ClaimView, PoolView } from './observed/kubernetes-view.ts'
-import { move, wait } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import type { ClusterOperation, OperationPhase } from '../../kinds/cluster/operation.ts'
+import { deleteClaim } from '../objects/claims.ts'
+import type { Pool } from '../pass/decision.ts'
+import { beginOperation, inPhase } from '../pass/memory.ts'
+import type { ClaimView, PoolView } from '../observed/kubernetes-view.ts'
+import { move, wait } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** How long after their grace period pods are waited for. */
-export const STOPPING_MAX_MS = 5 * 60_000
+const STOPPING_MAX_MS = 5 * 60_000
 
 export function deleteCluster(pass: Pass): Move {
   const { memory, observed } = pass

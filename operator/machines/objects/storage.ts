@@ -4,15 +4,15 @@
 //   OrphanSet ── the recorded set is gone, its pods run ──> RecreateSet ── another set has its pods ──> over
 //
 // Invariants:
-//   ST1  A claim never gets a smaller request.
-//   ST2  The set is deleted only without its pods, and only while no pod is on its way to another template.
-//   ST3  The new set has as many pods as were remembered, and no pod restarts for it.
+//   STG1  A claim never gets a smaller request.
+//   STG2  The set is deleted only without its pods, and only while no pod is on its way to another template.
+//   STG3  The new set has as many pods as were remembered, and no pod restarts for it.
 
-import type { ClusterOperation } from '../kinds/cluster/operation.ts'
-import { beginOperation, inPhase } from './memory.ts'
-import type { ClaimView, PoolView } from './observed/kubernetes-view.ts'
-import { isCaughtUp, isDrained, move, wait } from './pass.ts'
-import type { Move, Pass } from './pass.ts'
+import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
+import { beginOperation, inPhase } from '../pass/memory.ts'
+import type { ClaimView, PoolView } from '../observed/kubernetes-view.ts'
+import { isCaughtUp, isDrained, move, wait } from '../pass/pass.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** The next claim that is too small. */
 export function growClaims(pass: Pass): Move | undefined {
@@ -33,7 +33,7 @@ export function growClaims(pass: Pass): Move | undefined {
   return move(pass, memory.operation, { kind: 'grow_claim', name, claim, bytes })
 }
 
-/** ST1. Claims of other clusters of this name are not ours until they are adopted. */
+/** STG1. Claims of other clusters of this name are not ours until they are adopted. */
 function isTooSmall({ observed }: Pass, claim: ClaimView, bytes: number): boolean {
   const isOurs = claim.clusterUID === observed.cluster.uid
   if (!isOurs || claim.isDeleting || isDrained(claim) || !claim.isExpandable) return false
@@ -48,7 +48,7 @@ export function needsNewSet({ observed }: Pass): boolean {
   return isSettled(nodes) && set.template.digest === desired.template.digest
 }
 
-/** ST2. */
+/** STG2. */
 function isSettled({ set, pods }: PoolView): boolean {
   if (set === undefined || set.partition > 0) return false
   return pods.every(({ revision }) => revision === set.updateRevision)
@@ -79,7 +79,7 @@ export function resize(pass: Pass, operation: ClusterOperation): Move {
   })
 }
 
-/** ST3. */
+/** STG3. */
 function recreate(pass: Pass, operation: ClusterOperation): Move {
   const { replicas } = pass.memory
   const { pods } = pass.observed.nodes
