@@ -310,7 +310,8 @@ function zone(): OptionType<string> {
   return {
     default: '',
     expected: 'a name of 1 to 63 letters, digits, dots, dashes and underscores',
-    parse: (given) => (ZONE.test(given) ? given : undefined),
+    // Kubernetes gives an empty variable for a label that a pod does not have.
+    parse: (given) => (given === '' || ZONE.test(given) ? given : undefined),
   }
 }
 

@@ -79,6 +79,12 @@ describe('the options of a node of a cluster', () => {
     })
   })
 
+  it('take an empty zone, as a pod without the label has it, for none', () => {
+    const { zone } = parseClusterNodeConfig({ QUARRY_ZONE: '' }, LEAST)
+
+    expect(zone).to.equal('')
+  })
+
   for (const [name, [flags, message]] of Object.entries(REFUSED)) {
     it(`refuse ${name}`, async () => {
       const error = await errorOf(async () => parseClusterNodeConfig({}, flags))
