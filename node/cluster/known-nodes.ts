@@ -30,6 +30,7 @@ export function knownNodes(map: Known, nowMs: number): readonly NodeReport[] {
       unreached: registration?.unreached,
       ...held,
       neededFor: NOT_NOW,
+      updateWaitsFor: [NOT_NOW],
       operationId,
       hold: holdLeftMs({ hold }, nowMs) > 0 ? hold : undefined,
       emptying: isEmptied ? emptyingOf(held) : undefined,

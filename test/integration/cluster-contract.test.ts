@@ -35,6 +35,7 @@ function describeSteering(operate: Operate): void {
     const shards = await shardsOf('books')
 
     expect(shown.map(({ state }) => state)).to.deep.equal(['serving', 'serving', 'serving'])
+    for (const node of shown) expect(node).to.have.property('safe_to_update').which.is.a('boolean')
     expect(shards.map(({ replicas }) => replicas.length)).to.deep.equal([3, 3])
   })
 

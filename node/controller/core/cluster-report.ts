@@ -8,6 +8,7 @@ import type { MoveCause, MovePhase } from './records/move-record.ts'
 import type { NodeHold, NodeRegistration, NodeState } from './records/node-record.ts'
 import type { ClusterView } from './view/cluster-view.ts'
 import type { NodeCondition, NodeView } from './view/node-view.ts'
+import { withUpdateGates } from './update-gate.ts'
 import type { ShardView } from './view/shard-view.ts'
 
 /** The number of shards that a list of a report names at most; counts are of all. */
@@ -52,6 +53,11 @@ export interface NodeReport {
    * its shards serves reads and writes without it.
    */
   readonly neededFor: string | undefined
+  /**
+   * What a rolling update waits for before it stops the node; empty: it may. Undefined in reports of controllers of
+   * earlier versions.
+   */
+  readonly updateWaitsFor: readonly string[] | undefined
   /** The operation that drains or decommissions it; undefined: it has no id, or nobody does. */
   readonly operationId: string | undefined
   /** It is given no leaderships; undefined: it is. */
@@ -120,18 +126,19 @@ export function reportCluster(cluster: ClusterView): ClusterReport {
     if (trouble !== undefined) troubled.get(trouble)?.push(shard)
   }
   const count = (name: ShardTrouble): number => troubled.get(name)?.length ?? 0
+  const troubles = {
+    unplaced: count('unplaced'),
+    leaderless: count('leaderless'),
+    below_minimum: count('below_minimum'),
+    under_replicated: count('under_replicated'),
+    misplaced: count('misplaced'),
+  }
+  const named = [...cluster.nodes.values()].filter(isWorthNaming)
+  const nodes = named.map((node) => reportNode(node, cluster))
   return {
-    nodes: [...cluster.nodes.values()]
-      .filter(isWorthNaming)
-      .map((node) => reportNode(node, cluster)),
+    nodes: withUpdateGates(nodes, troubles),
     shards: cluster.shards.size,
-    troubles: {
-      unplaced: count('unplaced'),
-      leaderless: count('leaderless'),
-      below_minimum: count('below_minimum'),
-      under_replicated: count('under_replicated'),
-      misplaced: count('misplaced'),
-    },
+    troubles,
     troubled: [...troubled]
       .flatMap(([trouble, shards]) => shards.map((shard) => ({ trouble, shard })))
       .slice(0, NAMED_SHARDS_MAX)
@@ -216,7 +223,7 @@ function isWorthNaming({ stored, live, replicas }: NodeView): boolean {
   return !isForgotten || live !== undefined || replicas.size > 0
 }
 
-function reportNode(node: NodeView, cluster: ClusterView): NodeReport {
+function reportNode(node: NodeView, cluster: ClusterView): Omit<NodeReport, 'updateWaitsFor'> {
   const { id, zone, stored, live, condition, replicas, led } = node
   return {
     id,

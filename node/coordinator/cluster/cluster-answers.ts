@@ -107,6 +107,9 @@ export interface ClusterNode {
   readonly safe_to_stop: boolean
   /** Why it is not safe to stop it; absent where it is. */
   readonly needed_for?: string
+  readonly safe_to_update: boolean
+  /** What a rolling update waits for before it stops the node; absent where it may. */
+  readonly update_waits_for?: string
   readonly emptying?: NodeEmptying
 }
 

@@ -40,6 +40,7 @@ import { worstLag, type ReplicaLags, type ShardLags } from './replica-lags.ts'
 const WAITING_MAX = 100
 /** The status and the list of nodes have an answer by then, whether a controller is elected or not. */
 const REPORT_MS = 2000
+const EARLIER = 'the controller runs an earlier version, which does not say'
 const SILENT = 'no controller answers'
 
 /** What the cluster is shown by. */
@@ -254,6 +255,7 @@ export class ControlledCluster implements ClusterService {
       moves_out: node.movesOut,
       safe_to_stop: neededFor === undefined,
       ...(neededFor === undefined ? {} : { needed_for: neededFor }),
+      ...updateOf(node),
       ...(emptying === undefined ? {} : { emptying }),
     }
   }
@@ -369,6 +371,14 @@ function moveOf({ cause, from, to, phase, bytes }: MoveReport): ClusterMove {
     phase,
     ...(bytes === undefined ? {} : { bytes }),
   }
+}
+
+/** CU2. */
+function updateOf({
+  updateWaitsFor = [EARLIER],
+}: NodeReport): Pick<ClusterNode, 'safe_to_update' | 'update_waits_for'> {
+  if (updateWaitsFor.length === 0) return { safe_to_update: true }
+  return { safe_to_update: false, update_waits_for: updateWaitsFor.join('; ') }
 }
 
 function holdOf({ untilMs, operationId }: NodeHold): NonNullable<ClusterNode['hold']> {

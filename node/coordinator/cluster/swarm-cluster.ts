@@ -17,6 +17,8 @@ import type {
 } from './cluster-answers.ts'
 import type { ClusterService, ShardFilter } from './cluster-service.ts'
 
+const ONLY = 'it is the only node of the store'
+
 /** What the one node knows of itself. */
 export interface SwarmClusterOptions {
   /** The id of the data directory. */
@@ -78,7 +80,9 @@ export class SwarmCluster implements ClusterService {
       moves_in: 0,
       moves_out: 0,
       safe_to_stop: total === 0,
-      ...(total === 0 ? {} : { needed_for: 'it is the only node of the store' }),
+      ...(total === 0 ? {} : { needed_for: ONLY }),
+      safe_to_update: total === 0,
+      ...(total === 0 ? {} : { update_waits_for: ONLY }),
     }
     return { nodes: [node] }
   }

@@ -2636,6 +2636,13 @@ export interface components {
             readonly safe_to_stop: boolean;
             /** @description Why it is not safe to stop it. Absent where it is. */
             readonly needed_for?: string;
+            /**
+             * @description A rolling update may stop it as its next node: no shard lacks a replica, a leader or a place, all other nodes serve
+             *     and are reached, it is `safe_to_stop`, and a controller says so. All of that is of one moment.
+             */
+            readonly safe_to_update: boolean;
+            /** @description What a rolling update waits for before it stops the node. Absent where it may. */
+            readonly update_waits_for?: string;
             /** @description How far it is emptied. Only of a draining or decommissioned node. */
             readonly emptying?: {
                 /** @description It holds nothing any more. */
@@ -4575,7 +4582,8 @@ export interface operations {
                      *           "leaders": 3,
                      *           "moves_in": 0,
                      *           "moves_out": 0,
-                     *           "safe_to_stop": false
+                     *           "safe_to_stop": false,
+                     *           "safe_to_update": false
                      *         }
                      *       ]
                      *     }
@@ -4638,6 +4646,7 @@ export interface operations {
                      *       "moves_in": 0,
                      *       "moves_out": 2,
                      *       "safe_to_stop": false,
+                     *       "safe_to_update": false,
                      *       "emptying": {
                      *         "done": false,
                      *         "replicas_left": 12,
@@ -4707,7 +4716,8 @@ export interface operations {
                      *       "leaders": 0,
                      *       "moves_in": 0,
                      *       "moves_out": 0,
-                     *       "safe_to_stop": false
+                     *       "safe_to_stop": false,
+                     *       "safe_to_update": false
                      *     }
                      */
                     readonly "application/json": components["schemas"]["ClusterNode"];
@@ -4775,7 +4785,8 @@ export interface operations {
                      *       "leaders": 3,
                      *       "moves_in": 0,
                      *       "moves_out": 0,
-                     *       "safe_to_stop": true
+                     *       "safe_to_stop": true,
+                     *       "safe_to_update": true
                      *     }
                      */
                     readonly "application/json": components["schemas"]["ClusterNode"];
@@ -4874,6 +4885,7 @@ export interface operations {
                      *       "moves_in": 0,
                      *       "moves_out": 2,
                      *       "safe_to_stop": false,
+                     *       "safe_to_update": false,
                      *       "emptying": {
                      *         "done": false,
                      *         "replicas_left": 12,

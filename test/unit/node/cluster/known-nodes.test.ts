@@ -54,6 +54,7 @@ describe('the nodes that one node knows', () => {
 
   it('are neither safe to stop nor emptied to the end', () => {
     expect(known.filter(({ neededFor }) => neededFor === undefined)).to.deep.equal([])
+    for (const { updateWaitsFor } of known) expect(updateWaitsFor).to.have.length(1)
     expect(known.map(({ emptying }) => emptying?.isDone)).to.deep.equal([
       undefined,
       false,

@@ -26,6 +26,7 @@ const NODE: ClusterNode = {
   moves_in: 0,
   moves_out: 1,
   safe_to_stop: false,
+  safe_to_update: false,
   needed_for: 'shard 1 of books',
   operation_id: 'scale-down-7',
   emptying: {

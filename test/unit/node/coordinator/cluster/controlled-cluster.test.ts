@@ -10,6 +10,11 @@ import { SwarmHarness } from '../../../../support/servers/swarm-harness.ts'
 
 const ALL: ShardFilter = { table: undefined, trouble: undefined, limit: 100, cursor: undefined }
 
+async function gatesOf(cluster: ControlledCluster): Promise<readonly unknown[][]> {
+  const { nodes } = await cluster.nodes()
+  return nodes.map(({ safe_to_update: isSafe, update_waits_for: why }) => [isSafe, why])
+}
+
 describe('ControlledCluster', () => {
   let harness: SwarmHarness
   let control: SteeredCluster
@@ -255,6 +260,27 @@ describe('ControlledCluster', () => {
     expect(other).to.include({ code: 'CONFLICT' })
     expect(String(other)).to.include('n1 is draining by the operation a, and not by b')
     expect(back).to.not.have.property('operation_id')
+  })
+
+  it('opens no gate of an update without a controller, nor by one of an earlier version', async () => {
+    const open = await gatesOf(cluster)
+    const report = await control.report()
+    const nodes = report.nodes.map((node) => ({ ...node, updateWaitsFor: undefined }))
+    control.report = async () => ({ ...report, nodes })
+    const earlier = await gatesOf(cluster)
+    await control.requestOfNode({ kind: 'drain', node: 'n4' })
+    Reflect.deleteProperty(control, 'report')
+    const drained = await gatesOf(cluster)
+
+    expect(open).to.deep.equal(open.map(() => [true, undefined]))
+    for (const gate of earlier) {
+      expect(gate).to.deep.equal([
+        false,
+        'the controller runs an earlier version, which does not say',
+      ])
+    }
+    expect(drained[0]).to.deep.equal([false, 'n4 is emptying'])
+    expect(drained[3]).to.deep.equal([true, undefined])
   })
 
   it('refuses what the state of a node does not allow', async () => {
