@@ -10,8 +10,9 @@ import { must } from '../../../lib/assert.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { StoreProcess } from '../../support/processes/store-process.ts'
 import { eventually } from '../support/eventually.ts'
-import { CHART, renderChart, ROOT } from '../support/helm.ts'
+import { CHART, renderChart } from '../support/helm.ts'
 import { outputOf } from '../support/program.ts'
+import { applyKinds } from '../support/store-clusters.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const NAME = 'quarry-operator-test'
@@ -24,8 +25,7 @@ describe('the pod of helm test', function () {
   let store: StoreProcess | undefined
 
   before(async () => {
-    const kind = path.join(ROOT, 'crds')
-    await namespace().tier.kubectl(['apply', '--server-side', '--force-conflicts', '-f', kind])
+    await applyKinds(namespace())
     const watched = `--set=watchNamespaces={${namespace().name}}`
     const template = 'templates/tests/single-node.yaml'
     const rendered = await renderChart(watched, `--show-only=${template}`)

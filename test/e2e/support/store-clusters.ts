@@ -22,7 +22,9 @@ export type Answer =
 
 /** The kind and the policy, as crds/ has them. */
 export async function applyKinds(namespace: TestNamespace): Promise<void> {
-  await namespace.apply([buildStoreClusterCrd(), ...buildDeletionPolicy()])
+  // They have no namespace: another test, or Helm, may have applied them before.
+  const kinds = [buildStoreClusterCrd(), ...buildDeletionPolicy()]
+  await namespace.apply(kinds, undefined, ['--force-conflicts'])
   const kind = `crd/${KIND.plural}.${KIND.group}`
   await namespace.tier.kubectl(['wait', '--for=condition=Established', kind])
 }

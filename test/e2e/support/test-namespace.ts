@@ -42,13 +42,16 @@ export class TestNamespace {
   }
 
   /** Server-side apply; the API server's refusal is the message of the failure. */
-  apply(manifest: Manifest, manager = FIELD_MANAGER): Promise<string> {
+  apply(
+    manifest: Manifest,
+    manager = FIELD_MANAGER,
+    flags: readonly string[] = [],
+  ): Promise<string> {
     const input = JSON.stringify(
       Array.isArray(manifest) ? { apiVersion: 'v1', kind: 'List', items: manifest } : manifest,
     )
-    return this.kubectl(['apply', '--server-side', `--field-manager=${manager}`, '-f', '-'], {
-      input,
-    })
+    const apply = ['apply', '--server-side', `--field-manager=${manager}`]
+    return this.kubectl([...apply, ...flags, '-f', '-'], { input })
   }
 
   async get<Kind = Record<string, unknown>>(kind: string, name: string): Promise<Kind> {
