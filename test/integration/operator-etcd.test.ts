@@ -256,10 +256,11 @@ describe('an etcd of the operator, with real members', () => {
     ).to.equal('existing')
   })
 
-  it('is not ready without a quorum', async () => {
+  it('is alive and not ready without a quorum', async () => {
     await members.kill(1)
     await members.kill(2)
 
+    expect(await members.probe(0, 'livenessProbe')).to.equal(200)
     expect(await members.probe(0, 'readinessProbe')).not.to.equal(200)
   })
 })

@@ -113,7 +113,8 @@ function etcdContainer(input: ClusterInput): Built<V1Container> {
  * no reason for either: the member still answers reads and deletions.
  */
 function probes() {
-  const alive = { path: '/health?exclude=NOSPACE&serializable=true', port: PORT_NAMES.etcdMetrics }
+  // Version 3.4 has no path of its own for "alive", and its /health asks for a quorum.
+  const alive = { path: '/metrics', port: PORT_NAMES.etcdMetrics }
   const ready = { path: '/health?exclude=NOSPACE', port: PORT_NAMES.etcdMetrics }
   return {
     livenessProbe: httpProbe(alive, { failureThreshold: 8, periodSeconds: 10, timeoutSeconds: 10 }),
