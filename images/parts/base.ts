@@ -1,5 +1,5 @@
-// The lowest layer: what Node, its native modules and a container need of Debian, from Debian's packages. No shell, no
-// package manager, no compiler.
+// The lowest layer: what Node, its native modules and a container need of Debian, from Debian's packages. No package
+// manager, no compiler, no tools but the shell that bounds processes.
 
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
@@ -29,6 +29,11 @@ const KEPT: Readonly<Record<string, { readonly files: RegExp; readonly reason: s
   'ca-certificates': {
     files: /^usr\/share\/ca-certificates\/.*\.crt$/,
     reason: 'whom a client of TLS believes',
+  },
+  dash: {
+    files: /^usr\/bin\/(?:da)?sh$/,
+    reason:
+      'lib/bounded-node.ts limits the memory of workers and of readers of files through /bin/sh',
   },
   libc6: {
     files: /^usr\/lib(?:64)?\/(?!.*\/(?:gconv|audit)\/).*\.so[.\d]*$/,
@@ -86,6 +91,7 @@ export async function buildBase({ debs, work }: BasePlaces, platform: Platform):
   for (const name of all) {
     const deb = await debOf(debs, name, platform)
     const root = path.join(work, name)
+    await mkdir(root, { recursive: true })
     await run('dpkg-deb', ['--extract', deb, root])
     const version = await fieldOf(deb, 'Version')
     packages.push({ name, version })
@@ -115,7 +121,9 @@ function merged(file: string): string {
 async function certificates(root: string): Promise<ImageEntry> {
   const files = [...filesBelow(root)].filter((file) => file.endsWith('.crt')).toSorted()
   const texts = await Promise.all(files.map((file) => readFile(path.join(root, file), 'utf8')))
-  return textEntry('etc/ssl/certs/ca-certificates.crt', texts.join(''))
+  // Some of the files have no line feed at their end: two certificates in one line would spoil the whole file.
+  const whole = texts.map((text) => `${text.trimEnd()}\n`)
+  return textEntry('etc/ssl/certs/ca-certificates.crt', whole.join(''))
 }
 
 /** Where scanners look for packages in an image without dpkg. */
@@ -126,6 +134,7 @@ async function statusEntry(deb: string, name: string): Promise<ImageEntry> {
 
 function ownEntries(): ImageEntry[] {
   return [
+    linkEntry('bin', 'usr/bin'),
     linkEntry('lib', 'usr/lib'),
     linkEntry('lib64', 'usr/lib64'),
     linkEntry('etc/os-release', '../usr/lib/os-release'),

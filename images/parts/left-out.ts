@@ -98,11 +98,6 @@ export function leftOutFiles({ cpu }: Platform): readonly LeftOutFiles[] {
     },
     { files: /^dist-es\//, reason: 'builds for bundlers: Node imports dist-cjs' },
     { within: 'yaml', files: /^browser\//, reason: 'a build for browsers' },
-    {
-      within: '@opentelemetry/api',
-      files: /^build\/(?:esm|esnext)\//,
-      reason: 'builds for bundlers',
-    },
     { within: 'csv-parse', files: /^dist\/(?:umd|iife)\//, reason: 'builds for browsers' },
     { within: 'linkedom', files: /^worker\.js$/, reason: 'a build for browsers' },
     { within: 'protobufjs', files: /^dist\//, reason: 'builds for browsers' },

@@ -60,6 +60,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/filter-doors.test.ts': 17,
   'test/integration/held-memory.test.ts': 31,
   'test/integration/hostile-clients.test.ts': 29,
+  'test/integration/images.test.ts': 60,
   'test/integration/index-build-resumed.test.ts': 16,
   'test/integration/index-build-told.test.ts': 8,
   'test/integration/index-simulation-defects.test.ts': 47,
