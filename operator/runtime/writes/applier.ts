@@ -1,0 +1,92 @@
+// Server-side apply without needless writes.
+
+import { createHash } from 'node:crypto'
+import { apiVersionOf, keyOf } from '../api/api-object.ts'
+import type { ApiObject, ResourceKind, StoredObject } from '../api/api-object.ts'
+import type { KubernetesApi } from '../api/kubernetes-api.ts'
+
+/** What was applied to an object, and what the API made of it. */
+interface Applied {
+  readonly wishHash: string
+  readonly uid: string
+  readonly generation: number | undefined
+  readonly resourceVersion: string
+}
+
+/** A wish, and the object as a cache or a `get` has it; `live` is undefined if there is none. */
+export interface Wish {
+  readonly kind: ResourceKind
+  readonly object: ApiObject
+  readonly live: StoredObject | undefined
+}
+
+/**
+ * Contract:
+ * - After `apply`, the API has every field of the wish, and none that an earlier wish had and this one has not.
+ * - It writes nothing if the wish is the one that was applied last, and the live object is still what came of it: of the
+ *   same UID and generation (or version, for kinds that count no generations), with the metadata of the wish.
+ * - What it remembers of an object is dropped by `forget`. A new process applies each wish once.
+ */
+export class Applier {
+  readonly #api: KubernetesApi
+  readonly #applied = new Map<string, Applied>()
+
+  constructor(api: KubernetesApi) {
+    this.#api = api
+  }
+
+  /** The object as it is then. */
+  async apply({ kind, object, live }: Wish, signal: AbortSignal): Promise<StoredObject> {
+    const key = keyFor(kind, object)
+    const wishHash = hashOf(object)
+    const last = this.#applied.get(key)
+    if (live !== undefined && last?.wishHash === wishHash && isUntouched(live, last, object)) {
+      return live
+    }
+    const stored = await this.#api.apply({ kind, object, force: true }, signal)
+    const { uid, generation, resourceVersion } = stored.metadata
+    this.#applied.set(key, { wishHash, uid, generation, resourceVersion })
+    return stored
+  }
+
+  forget(kind: ResourceKind, object: Pick<ApiObject, 'metadata'>): void {
+    this.#applied.delete(keyFor(kind, object))
+  }
+}
+
+/** A hash of the members and their values, whatever their order. */
+export function hashOf(value: unknown): string {
+  return createHash('sha256').update(canonical(value)).digest('hex')
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  )
+}
+
+function keyFor(kind: ResourceKind, { metadata }: Pick<ApiObject, 'metadata'>): string {
+  return `${apiVersionOf(kind)}/${kind.plural}/${keyOf(metadata)}`
+}
+
+/** A generation does not count changes of metadata, so these are compared. */
+function isUntouched({ metadata }: StoredObject, last: Applied, wish: ApiObject): boolean {
+  if (metadata.uid !== last.uid || metadata.deletionTimestamp !== undefined) return false
+  if (last.generation === undefined) return metadata.resourceVersion === last.resourceVersion
+  return (
+    metadata.generation === last.generation &&
+    holds(metadata.labels, wish.metadata.labels) &&
+    holds(metadata.annotations, wish.metadata.annotations) &&
+    (wish.metadata.ownerReferences ?? []).every(({ uid }) =>
+      metadata.ownerReferences?.some((owner) => owner.uid === uid),
+    )
+  )
+}
+
+type Texts = Readonly<Record<string, string>>
+
+function holds(live: Texts = {}, wished: Texts = {}): boolean {
+  return Object.entries(wished).every(([name, value]) => live[name] === value)
+}
