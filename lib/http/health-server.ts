@@ -42,6 +42,8 @@ export interface HealthServerOptions {
   readonly port: number
   readonly clock: Clock
   readonly random: Random
+  /** What `/healthz` answers. Without it, a server that answers is well. */
+  readonly liveness?: () => BytesReply
   /** What `/readyz` answers: status 200 as long as requests are welcome. */
   readonly readiness: () => BytesReply
   readonly metrics: MetricsText
@@ -84,7 +86,7 @@ function hostRefusal(
 async function replyTo(
   method: string,
   url: string,
-  { readiness, metrics, product }: HealthServerOptions,
+  { liveness, readiness, metrics, product }: HealthServerOptions,
 ): Promise<BytesReply> {
   if (method !== 'GET' && method !== 'HEAD') {
     const error = `${method} is not possible; this port allows GET, HEAD`
@@ -92,7 +94,7 @@ async function replyTo(
   }
   switch (url) {
     case '/healthz':
-      return textReply(200, 'ok')
+      return liveness?.() ?? textReply(200, 'ok')
     case '/readyz':
       return readiness()
     case '/version':

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { systemClock } from '../../../../lib/clock.ts'
 import { startHealthServer } from '../../../../lib/http/health-server.ts'
+import { textReply } from '../../../../lib/http/reply.ts'
 import { seededRandom } from '../../../../lib/random.ts'
 import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { readinessReply } from '../../../../node/api/readiness-reply.ts'
@@ -32,6 +33,9 @@ function start(isReady: boolean, metrics = new ApiMetrics(), counts = QUIET) {
   })
 }
 
+const readiness = () => readinessReply(true, QUIET)
+const liveness = () => textReply(503, 'a pass hangs')
+
 describe('startHealthServer', () => {
   it('takes no foreign name for this machine, and no second one', async () => {
     const server = await start(true)
@@ -50,6 +54,30 @@ describe('startHealthServer', () => {
     expect(await statusOf('/metrics', host, 'rebound.example')).to.equal('400')
     expect(await statusOf('http://rebound.example/metrics', host)).to.equal('400')
     await server.close()
+  })
+
+  it('answers what its liveness says, and ok without one', async () => {
+    const random = seededRandom(1)
+    const metrics = new ApiMetrics()
+    const product = { version: '1.2.3', gitCommit: 'abc' }
+    const options = {
+      host: '127.0.0.1',
+      port: 0,
+      clock: systemClock,
+      random,
+      readiness,
+      metrics,
+      product,
+    }
+    const usual = await startHealthServer(options)
+    const hung = await startHealthServer({ ...options, liveness })
+
+    const request = { method: 'GET', path: '/healthz' } as const
+    const answers = [await send(usual.url, request), await send(hung.url, request)]
+    await usual.close()
+    await hung.close()
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 503])
   })
 
   it('says which version runs, and what it was made of', async () => {
