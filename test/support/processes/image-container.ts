@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
 import { chownSync } from 'node:fs'
 import { must } from '../../../lib/assert.ts'
+import { until } from '../until.ts'
 import { readyLine, type ReadyLine } from './quarry-command.ts'
 
 const USER = 10_001
@@ -90,7 +91,9 @@ export class ImageContainer implements AsyncDisposable {
   }
 
   async firstProcess(): Promise<number> {
-    return must((await childrenOf(must(this.#child.pid, 'a process')))[0], 'the first process')
+    const pid = must(this.#child.pid, 'a process')
+    await until(async () => this.#child.exitCode !== null || (await childrenOf(pid)).length > 0)
+    return must((await childrenOf(pid))[0], 'the first process')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
