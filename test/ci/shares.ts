@@ -108,6 +108,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/unit/node/replication/snapshot/receive-snapshot.test.ts': 12,
   'test/unit/node/shard/following/index-follower.test.ts': 23,
   'test/unit/node/template/large-documents.test.ts': 28,
+  'test/unit/operator/machines/crash-points.test.ts': 8,
 }
 
 /** `quarry demo` looks for a free port, and opens it later: two at once may choose the same. */
