@@ -6,10 +6,12 @@ import type { IndexDivision } from '../../node/index/host/index-kind.ts'
 import { errorOf } from '../support/error-of.ts'
 import { IndexReader } from '../support/worlds/index-reader.ts'
 import {
-  jsonChange,
-  remove,
   type EngineUnderTest,
+  jsonChange,
+  keysIn,
   type OpenedEngine,
+  receivedBy,
+  remove,
 } from '../support/worlds/opened-engine.ts'
 
 /** How an index is opened, in the directory of the test by default. */
@@ -30,7 +32,7 @@ export function describeDivision(
       for (const word of ['tide', 'road', 'none']) {
         const whole = runAtOnce(index.engine.answer(tested.find(word)))
         const found = reader.find(tested.find(word))
-        expect(found.answer).to.deep.equal(whole)
+        expect(receivedBy(tested, found.answer)).to.deep.equal(receivedBy(tested, whole))
         if (found.isDivided) dividedCount += 1
       }
     }
@@ -65,8 +67,8 @@ export function describeDivision(
     }
     while (index.engine.maintain());
 
-    expect(finish()).to.deep.equal(whole)
-    expect(tested.keysOf(whole)).to.have.length(10)
+    expect(receivedBy(tested, finish())).to.deep.equal(receivedBy(tested, whole))
+    expect(keysIn(tested, whole)).to.have.length(10)
   })
 
   it('has readers that are given parts in another order than they were divided', () => {
@@ -81,7 +83,7 @@ export function describeDivision(
     index.apply(3, [remove('b')])
     const third = reader.begin(tested.find('tide'))
 
-    const found = [third(), first(), second()].map((answer) => tested.keysOf(answer).toSorted())
+    const found = [third(), first(), second()].map((answer) => keysIn(tested, answer).toSorted())
 
     expect(found).to.deep.equal([['c'], ['a', 'b', 'c'], ['b', 'c']])
   })
@@ -97,6 +99,6 @@ export function describeDivision(
     const refusal = await errorOf(() => ignorant.find(tested.find('tide'), taught.known))
 
     expect(refusal).to.include({ code: 'UNAVAILABLE' })
-    expect(tested.keysOf(ignorant.find(tested.find('tide')).answer)).to.deep.equal(['a'])
+    expect(keysIn(tested, ignorant.find(tested.find('tide')).answer)).to.deep.equal(['a'])
   })
 }

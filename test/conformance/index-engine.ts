@@ -6,9 +6,10 @@ import { QUESTIONS } from '../../node/index/host/index-engine.ts'
 import { errorOf } from '../support/error-of.ts'
 import {
   EngineBench,
-  jsonChange,
-  remove,
   type EngineUnderTest,
+  jsonChange,
+  keysIn,
+  remove,
 } from '../support/worlds/opened-engine.ts'
 import { describeDivision } from './index-division.ts'
 import { describeEngineFiles } from './index-engine-files.ts'
@@ -83,7 +84,7 @@ export function describeIndexEngine(name: string, tested: EngineUnderTest): void
       left.return(undefined)
       const answer = first.done === true ? first.value : runAtOnce(work)
 
-      expect(tested.keysOf(answer)).to.have.length(300)
+      expect(keysIn(tested, answer)).to.have.length(300)
       expect(index.find('tide')).to.have.length(300).and.include('new')
     })
 

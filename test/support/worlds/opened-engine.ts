@@ -30,7 +30,9 @@ export interface EngineUnderTest {
   readonly merges: boolean
   /** All others are refused. */
   readonly answers: readonly Question[]
-  /** The keys that the answer names. */
+  /** An answer of the engine, or of a reader, as those read it who asked. Absent: as it is. */
+  received?(answer: unknown): unknown
+  /** The keys that a received answer names. */
   keysOf(answer: unknown): readonly string[]
   /** Set for a kind whose engines divide answers. */
   readonly division?: IndexDivision
@@ -88,14 +90,23 @@ export class OpenedEngine implements Disposable {
   }
 
   find(word: string): readonly string[] {
-    const answer = runAtOnce(this.engine.answer(this.#tested.find(word)))
-    return this.#tested.keysOf(answer).toSorted()
+    return keysIn(this.#tested, runAtOnce(this.engine.answer(this.#tested.find(word)))).toSorted()
   }
 
   [Symbol.dispose](): void {
     this.engine.close()
   }
 }
+
+export function receivedBy(tested: EngineUnderTest, answer: unknown): unknown {
+  return tested.received === undefined ? answer : tested.received(answer)
+}
+
+/** The keys that an answer names, of the engine or of a reader. */
+export function keysIn(tested: EngineUnderTest, answer: unknown): readonly string[] {
+  return tested.keysOf(receivedBy(tested, answer))
+}
+
 export function jsonChange(key: string, text: string): DocumentChange {
   const json = Buffer.from(JSON.stringify({ text }))
   return { key: Buffer.from(key), json, expiresAtMs: 0 }

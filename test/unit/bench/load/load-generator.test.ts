@@ -24,21 +24,24 @@ async function startCounting(others: readonly Counted[]): Promise<Counted> {
   return counted
 }
 
+function jobOf({ origin }: Counted, bodies: number): Omit<LoadJob, 'kind'> {
+  return {
+    origin,
+    clients: 2,
+    plan: { kind: 'bodies', path: '/', bodies: Array<string>(bodies).fill('{}'), repeats: false },
+    until: { kind: 'end-of-plan' },
+  }
+}
+
 describe('a load generator', () => {
   it('runs jobs that come at once one after the other, and each gets its own answer', async () => {
     const first = await startCounting([])
     const second = await startCounting([first])
     await using generator = new LoadGenerator()
-    const job = ({ origin }: Counted, bodies: number): Omit<LoadJob, 'kind'> => ({
-      origin,
-      clients: 2,
-      plan: { kind: 'bodies', path: '/', bodies: Array<string>(bodies).fill('{}'), repeats: false },
-      until: { kind: 'end-of-plan' },
-    })
 
     const loads = await Promise.all([
-      generator.load(job(first, 50)),
-      generator.load(job(second, 7)),
+      generator.load(jobOf(first, 50)),
+      generator.load(jobOf(second, 7)),
     ])
 
     expect(loads.map(({ answered }) => answered)).to.deep.equal([50, 7])

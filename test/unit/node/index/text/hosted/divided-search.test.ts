@@ -16,6 +16,7 @@ import type { EngineFamily, IndexEngine } from '../../../../../../node/index/hos
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
 import { TEXT_KIND } from '../../../../../../node/index/text/hosted/text-kind.ts'
+import { unpackAnswer } from '../../../../../../node/index/text/search/packed-answer.ts'
 import type {
   TextSearchAnswer,
   TextSearchRequest,
@@ -321,7 +322,7 @@ function shown({ aggregations, nowMs }: TextSearchRequest, answer: TextSearchAns
 
 /** It is of the type that the kind gives it. */
 function received(answer: unknown): TextSearchAnswer {
-  return deserialize(serialize(answer))
+  return runAtOnce(unpackAnswer(deserialize(serialize(answer))))
 }
 
 function removal(key: string): DocumentChange {

@@ -1,6 +1,11 @@
 import { ManualClock } from '../../../../../../lib/clock.ts'
+import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
 import { TEXT_KIND } from '../../../../../../node/index/text/hosted/text-kind.ts'
+import {
+  unpackAnswer,
+  type PackedAnswer,
+} from '../../../../../../node/index/text/search/packed-answer.ts'
 import type { TextSearchAnswer } from '../../../../../../node/index/text/search/text-search.ts'
 import { describeIndexEngine } from '../../../../../conformance/index-engine.ts'
 import { textSearch } from '../../../../../support/worlds/text-shard.ts'
@@ -17,6 +22,7 @@ describeIndexEngine('text', {
   merges: true,
   answers: ['search', 'select', 'statistics', 'highlight', 'suggest'],
   find: textSearch,
+  received: (answer: PackedAnswer) => runAtOnce(unpackAnswer(answer)),
   keysOf: (answer: TextSearchAnswer) => answer.hits.map(({ key }) => Buffer.from(key).toString()),
   ...(TEXT_KIND.division && { division: TEXT_KIND.division }),
   isVital: (file) => file === 'manifest' || file === 'mapping',
