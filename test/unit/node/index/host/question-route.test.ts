@@ -5,9 +5,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import { systemClock } from '../../../../../lib/clock.ts'
+import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { packBatch, type DocumentChange } from '../../../../../node/index/host/document-batch.ts'
 import type { IndexClient } from '../../../../../node/index/host/index-client.ts'
 import type { IndexWorkerPool } from '../../../../../node/index/host/index-worker-pool.ts'
+import {
+  unpackAnswer,
+  type PackedAnswer,
+} from '../../../../../node/index/text/search/packed-answer.ts'
 import type { TextSearchAnswer } from '../../../../../node/index/text/search/text-search.ts'
 import type { TableField } from '../../../../../node/schema/table-field.ts'
 import { errorOf } from '../../../../support/error-of.ts'
@@ -97,7 +102,7 @@ describe('the route of a question', () => {
     await applied
 
     expect(await dividedIn(pool)).to.equal(true)
-    expect({ ...joined, hits: [...joined.hits] }).to.deep.equal(whole)
+    expect(joined).to.deep.equal(whole)
     expect(joined.total).to.equal(4)
   })
 
@@ -210,7 +215,11 @@ class World {
       },
     }
     const limits = { signal: new AbortController().signal, deadlineMs }
-    return this.#index.ask({ question: 'search', request: asked }, limits)
+    const answer: PackedAnswer = await this.#index.ask(
+      { question: 'search', request: asked },
+      limits,
+    )
+    return runAtOnce(unpackAnswer(answer))
   }
 
   async find(keyPrefix = ''): Promise<readonly string[]> {
