@@ -3,7 +3,7 @@
 //
 // Invariants, of requests that name an operation:
 //   CN1  What one operation has begun, another one neither changes nor ends.
-//   CN2  An operation that was ended begins nothing again: its requests may arrive late and more than once.
+//   CN2  The operation that was ended last begins nothing again: its requests may arrive late and more than once.
 //   CN3  A request that asks for what is so already writes nothing.
 
 import type { Commit } from '../../coordination/coordination.ts'

@@ -58,11 +58,6 @@ export const scaleDown = object(
       'How long the emptying of a node may make no progress before the cluster is called stalled; the emptying continues.',
       { min: 60, max: TIMEOUT_MAX_SECONDS, default: 1800 },
     ),
-    maxConcurrent: integer('How many nodes are emptied at a time.', {
-      min: 1,
-      max: NODES_MAX,
-      default: 1,
-    }),
   },
   { default: {} },
 )

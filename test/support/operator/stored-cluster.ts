@@ -56,7 +56,7 @@ const SPEC: StoreClusterSpec = {
     podTimeoutSeconds: 900,
     requireHealthy: true,
   },
-  scaleDown: { stallTimeoutSeconds: 1800, maxConcurrent: 1 },
+  scaleDown: { stallTimeoutSeconds: 1800 },
   scaleUp: { maxConcurrent: 1 },
   hibernate: false,
   persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },

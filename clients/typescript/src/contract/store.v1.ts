@@ -501,7 +501,7 @@ export interface paths {
          *
          *     With an `operation_id`, the drain belongs to that operation: `operation_id` of the node shows it, asking again with
          *     the same id is harmless, and CONFLICT names both ids to a caller with another one. A drain without an id becomes
-         *     that of the first operation that asks with one. An operation that an undrain has ended never drains the node again,
+         *     that of the first operation that asks with one. The operation that an undrain has ended last never drains the node again,
          *     however late its request arrives.
          */
         readonly post: operations["drainNode"];
