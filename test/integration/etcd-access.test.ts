@@ -10,7 +10,7 @@ import type {
   EtcdCredentials,
   EtcdOptions,
 } from '../../node/coordination/etcd/open-etcd-coordination.ts'
-import { ProtoWriter } from '../../node/coordination/etcd/proto-writer.ts'
+import { ProtoWriter } from '../../lib/etcd/proto-writer.ts'
 import { always, forever, putting, take } from '../conformance/coordination.ts'
 import { errorOf } from '../support/error-of.ts'
 import { EtcdCluster } from '../support/processes/etcd-cluster.ts'

@@ -13,9 +13,9 @@
 //   CL3  The mark is never deleted, so that no revision of it comes back.
 
 import { ServiceError } from '../../../lib/errors.ts'
+import { isUnanswered } from '../../../lib/etcd/etcd-failure.ts'
 import { rangeInTxn, rangeOf, revisionOf, txnOf } from './etcd-answers.ts'
 import type { StoredKey, TxnAnswer } from './etcd-answers.ts'
-import { isUnanswered } from './etcd-failure.ts'
 import type { EtcdMembers } from './etcd-members.ts'
 import { compareEqual, putOp, rangeOp, rangeRequest, txnRequest } from './etcd-requests.ts'
 import type { TxnParts } from './etcd-requests.ts'

@@ -1,6 +1,6 @@
 // The answers that we read from etcd, with the field numbers of its rpc.proto and kv.proto.
 
-import type { ProtoMessage } from './proto-message.ts'
+import type { ProtoMessage } from '../../../lib/etcd/proto-message.ts'
 
 /** A key as etcd stores it. */
 export interface StoredKey {

@@ -7,6 +7,9 @@
 
 import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import { EtcdFailure, errorOfFailure } from '../../../lib/etcd/etcd-failure.ts'
+import type { ProtoMessage } from '../../../lib/etcd/proto-message.ts'
+import type { ProtoWriter } from '../../../lib/etcd/proto-writer.ts'
 import { unlessAborted } from '../../../lib/unless-aborted.ts'
 import type {
   Change,
@@ -25,7 +28,6 @@ import type { ClusterKeys } from './cluster-keys.ts'
 import type { CommitLane } from './commit-lane.ts'
 import { rangeInTxn, rangeOf, revisionOf, storeOf, txnOf } from './etcd-answers.ts'
 import type { StoredKey } from './etcd-answers.ts'
-import { EtcdFailure, errorOfFailure } from './etcd-failure.ts'
 import type { EtcdLeases } from './etcd-leases.ts'
 import type { EtcdMembers } from './etcd-members.ts'
 import {
@@ -38,8 +40,6 @@ import {
 } from './etcd-requests.ts'
 import type { KeyRange } from './etcd-requests.ts'
 import { EtcdWatch } from './etcd-watch.ts'
-import type { ProtoMessage } from './proto-message.ts'
-import type { ProtoWriter } from './proto-writer.ts'
 
 /** Commits are rare. A backlog of this length means that etcd has stopped. */
 const COMMITS_WAITING_MAX = 1024

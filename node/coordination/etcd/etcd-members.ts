@@ -13,13 +13,13 @@ import type { Clock } from '../../../lib/clock.ts'
 import { must } from '../../../lib/assert.ts'
 import { prodWhenLate } from '../../../lib/deadline.ts'
 import { ServiceError } from '../../../lib/errors.ts'
+import { EtcdFailure, isUnanswered, unanswered } from '../../../lib/etcd/etcd-failure.ts'
+import type { EtcdMember, EtcdStream } from '../../../lib/etcd/etcd-member.ts'
+import type { EtcdRequest } from '../../../lib/etcd/etcd-request.ts'
+import type { ProtoMessage } from '../../../lib/etcd/proto-message.ts'
 import type { Random } from '../../../lib/random.ts'
 import { revisionOf, storeOf, tokenOf } from './etcd-answers.ts'
-import { EtcdFailure, isUnanswered, unanswered } from './etcd-failure.ts'
-import type { EtcdMember, EtcdStream } from './etcd-member.ts'
 import { authenticateRequest } from './etcd-requests.ts'
-import type { EtcdRequest } from './etcd-requests.ts'
-import type { ProtoMessage } from './proto-message.ts'
 
 /** Between two rounds over all members. */
 const ROUNDS: BackoffPolicy = { baseMs: 25, capMs: 500, retriesMax: Infinity }

@@ -1,15 +1,8 @@
 // The requests that we send to etcd, with the field numbers of its rpc.proto (package etcdserverpb;
 // etcd 3.4 and later).
 
-import { ProtoWriter } from './proto-writer.ts'
-
-/** A call of etcd's: the path that gRPC has for it, and the message. */
-export interface EtcdRequest {
-  readonly path: string
-  readonly body: Buffer
-  /** The call is a stream, of which we send one message and take one. */
-  readonly isStream?: boolean
-}
+import type { EtcdRequest } from '../../../lib/etcd/etcd-request.ts'
+import { ProtoWriter } from '../../../lib/etcd/proto-writer.ts'
 
 /** The keys from `key` up to but without `end`; without `end` the one key. */
 export interface KeyRange {

@@ -4,10 +4,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { must } from '../../../lib/assert.ts'
 import { systemClock, threadOffsetMs } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { credentialsAt, membersAt } from '../../../lib/etcd/etcd-endpoints.ts'
 import { KeptLease, type LeaseHome } from '../kept-lease.ts'
 import type { LeaseId } from '../lease.ts'
 import { sharedRecord } from '../renewal-record.ts'
-import { connectionCredentials, connectionMembers } from './etcd-connection.ts'
 import { renewLease } from './etcd-leases.ts'
 import { EtcdMembers } from './etcd-members.ts'
 import type { LeaseLoss, LeaseOrder, LeaseThreadSetup } from './lease-thread.ts'
@@ -23,7 +23,7 @@ function keepLeases({ connection, beats }: LeaseThreadSetup): void {
   const clock = systemClock
   const offsetMs = threadOffsetMs()
   const members = new EtcdMembers({
-    members: connectionMembers(connection),
+    members: membersAt(connection),
     user: connection.user,
     timing: connection.timing,
     clock,
@@ -60,7 +60,7 @@ function keepLeases({ connection, beats }: LeaseThreadSetup): void {
   port.on('message', (order: LeaseOrder) => {
     if (order.kind === 'keep') keep(order)
     else if (order.kind === 'renew') {
-      members.renew(connectionCredentials(order.connection), order.connection.user)
+      members.renew(credentialsAt(order.connection), order.connection.user)
     } else leases.get(order.id)?.lose('its owner gave it up')
   })
 }

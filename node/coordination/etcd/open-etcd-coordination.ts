@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../lib/clock.ts'
+import { credentialsAt, membersAt } from '../../../lib/etcd/etcd-endpoints.ts'
+import type { EtcdTls } from '../../../lib/etcd/etcd-endpoints.ts'
 import type { Current } from '../../../lib/replaceable.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { Coordination } from '../coordination.ts'
 import { ClusterKeys } from './cluster-keys.ts'
 import { CommitLane } from './commit-lane.ts'
-import { connectionCredentials, connectionMembers, type EtcdTls } from './etcd-connection.ts'
 import { EtcdCoordination } from './etcd-coordination.ts'
 import { EtcdLeases } from './etcd-leases.ts'
 import { EtcdMembers } from './etcd-members.ts'
@@ -54,7 +55,7 @@ export async function openEtcdCoordination(options: EtcdOptions): Promise<Coordi
   const { tls, user } = credentials?.value ?? {}
   const connection = { endpoints, tls, user, timing }
   const members = new EtcdMembers({
-    members: connectionMembers(connection),
+    members: membersAt(connection),
     user,
     timing,
     clock,
@@ -65,7 +66,7 @@ export async function openEtcdCoordination(options: EtcdOptions): Promise<Coordi
   const thread = options.leaseThread === true ? new LeaseThread(connection, clock) : undefined
   const forget = credentials?.onReplaced((renewed) => {
     const by = { endpoints, timing, tls: renewed.tls, user: renewed.user }
-    members.renew(connectionCredentials(by), by.user)
+    members.renew(credentialsAt(by), by.user)
     thread?.renew(by)
   })
   closing.signal.addEventListener('abort', () => forget?.(), { once: true })

@@ -3,8 +3,8 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { ServerDuplexStream } from '@grpc/grpc-js'
 import { must } from '../../../lib/assert.ts'
-import { ProtoMessage } from '../../../node/coordination/etcd/proto-message.ts'
-import { ProtoWriter } from '../../../node/coordination/etcd/proto-writer.ts'
+import { ProtoMessage } from '../../../lib/etcd/proto-message.ts'
+import { ProtoWriter } from '../../../lib/etcd/proto-writer.ts'
 import { until } from '../until.ts'
 
 /** rpc.proto: the answer to a request for progress of all watches has the id -1. */

@@ -2,9 +2,9 @@
 
 import { Client, Metadata, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, ClientDuplexStream, ClientOptions } from '@grpc/grpc-js'
-import { messageOf } from '../../../lib/errors.ts'
+import { messageOf } from '../errors.ts'
 import { EtcdFailure, unanswered } from './etcd-failure.ts'
-import type { EtcdRequest } from './etcd-requests.ts'
+import type { EtcdRequest } from './etcd-request.ts'
 import { ProtoMessage } from './proto-message.ts'
 
 /** A page of a listing with the largest values is shorter than this. */

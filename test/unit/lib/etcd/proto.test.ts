@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { ProtoMessage } from '../../../../../node/coordination/etcd/proto-message.ts'
-import { ProtoWriter } from '../../../../../node/coordination/etcd/proto-writer.ts'
-import { errorOf } from '../../../../support/error-of.ts'
+import { ProtoMessage } from '../../../../lib/etcd/proto-message.ts'
+import { ProtoWriter } from '../../../../lib/etcd/proto-writer.ts'
+import { errorOf } from '../../../support/error-of.ts'
 
 describe('Protocol Buffers', () => {
   it('writes what the specification says', () => {

@@ -1,6 +1,6 @@
 // Reads messages in the wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding).
 
-import { ServiceError } from '../../../lib/errors.ts'
+import { ServiceError } from '../errors.ts'
 
 const WIRE_TYPE_BITS = 3n
 const WIRE_TYPE_MASK = 7n

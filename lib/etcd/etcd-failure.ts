@@ -1,8 +1,8 @@
 // How calls of etcd fail, and what that means for the caller.
 
 import { status } from '@grpc/grpc-js'
-import { ServiceError } from '../../../lib/errors.ts'
-import type { ErrorCode } from '../../../lib/errors.ts'
+import { ServiceError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
 
 /**
  * - `unanswered`: nobody knows whether the call took effect. Another member may answer.
