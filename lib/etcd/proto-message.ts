@@ -52,6 +52,12 @@ export class ProtoMessage {
     return this.bytes(field).toString()
   }
 
+  /** All texts of a field that may stand several times. */
+  texts(field: number): readonly string[] {
+    const values = this.#fields.get(field) ?? []
+    return values.map((value) => (typeof value === 'bigint' ? malformed() : value.toString()))
+  }
+
   message(field: number): ProtoMessage {
     return new ProtoMessage(this.bytes(field))
   }
