@@ -6,9 +6,11 @@ import type {
   ResourceKind,
   StoredObject,
 } from '../../operator/runtime/api/api-object.ts'
+import { ABSENT } from '../../operator/runtime/api/kubernetes-api.ts'
 import type {
   JsonPatchStep,
   KubernetesApi,
+  ObjectPatch,
   Selection,
   WatchEvent,
 } from '../../operator/runtime/api/kubernetes-api.ts'
@@ -23,6 +25,8 @@ export interface ApiWorld extends AsyncDisposable {
 
 const { signal } = new AbortController()
 const LIST_LIMIT = 500
+/** The UID of no object. */
+const OTHER_UID = 'ffffffff-0000-4000-8000-000000000000'
 
 export const widget = (namespace: string, name: string, spec: object, labels = {}): ApiObject => ({
   apiVersion: 'tests.quarry.dev/v1',
@@ -236,6 +240,33 @@ function describePatches(open: () => Promise<ApiWorld>): void {
     expect(await errorOf(() => write(2))).to.include({ status: 409, reason: 'Conflict' })
   })
 
+  it('refuses a patch of another UID as a conflict', async () => {
+    await using world = await open()
+    const { api, namespace } = world
+    const { metadata } = await api.create(WIDGETS, widget(namespace, 'a', { size: 1 }), signal)
+    const { resourceVersion } = metadata
+    const value = { metadata: { uid: OTHER_UID, resourceVersion }, spec: { size: 2 } }
+    const patches: readonly ObjectPatch[] = [
+      { type: 'merge', value },
+      {
+        type: 'json',
+        steps: [
+          { op: 'test', path: '/metadata/uid', value: OTHER_UID },
+          { op: 'replace', path: '/spec/size', value: 2 },
+        ],
+      },
+    ]
+    const ref = refOf(WIDGETS, metadata)
+    const errors: unknown[] = []
+
+    for (const patch of patches) {
+      errors.push(await errorOf(() => api.patch({ ref, patch, part: 'object' }, signal)))
+    }
+
+    expect(errors.map(classifyError)).to.deep.equal(['conflict', 'conflict'])
+    expect((await api.get(ref, signal))?.['spec']).to.deep.equal({ size: 1 })
+  })
+
   it('carries a JSON patch out if its tests hold, and refuses it as a conflict otherwise', async () => {
     await using world = await open()
     const { api, namespace } = world
@@ -298,6 +329,50 @@ function describeApply(open: () => Promise<ApiWorld>): void {
     expect(error).to.have.nested.property('causes[0].reason', 'FieldManagerConflict')
     expect(taken['data']).to.deep.equal({ x: 'ours' })
   })
+
+  it('applies to the object of a UID and a version, and refuses another one as a conflict', async () => {
+    await using world = await open()
+    const { api, namespace } = world
+    const first = await api.create(WIDGETS, widget(namespace, 'a', { size: 1 }), signal)
+    const apply = (is: { uid?: string; resourceVersion?: string }): Promise<StoredObject> => {
+      const object = widget(namespace, 'a', { size: 2 })
+      const metadata = { ...object.metadata, ...is }
+      return api.apply({ kind: WIDGETS, object: { ...object, metadata }, force: true }, signal)
+    }
+    const { uid, resourceVersion } = first.metadata
+    const others = [
+      { uid: OTHER_UID },
+      { resourceVersion: ABSENT },
+      { uid: OTHER_UID, resourceVersion },
+    ]
+    const errors: unknown[] = []
+
+    for (const is of others) errors.push(await errorOf(() => apply(is)))
+    const second = await apply({ uid, resourceVersion })
+    errors.push(await errorOf(() => apply({ uid, resourceVersion })))
+
+    expect(errors.map(classifyError)).to.deep.equal(errors.map(() => 'conflict'))
+    expect(second['spec']).to.deep.equal({ size: 2 })
+    expect(second.metadata.uid).to.equal(uid)
+  })
+
+  it('applies what is absent only without a UID', async () => {
+    await using world = await open()
+    const { api, namespace } = world
+    const apply = (is: { uid?: string; resourceVersion?: string }): Promise<StoredObject> => {
+      const object = widget(namespace, 'a', { size: 1 })
+      const metadata = { ...object.metadata, ...is }
+      return api.apply({ kind: WIDGETS, object: { ...object, metadata }, force: true }, signal)
+    }
+
+    const withUid = await errorOf(() => apply({ uid: OTHER_UID }))
+    const made = await apply({ resourceVersion: ABSENT })
+    const again = await errorOf(() => apply({ resourceVersion: ABSENT }))
+
+    expect([withUid, again].map(classifyError)).to.deep.equal(['conflict', 'conflict'])
+    expect(made.metadata.uid).to.not.equal(OTHER_UID)
+    expect(made.metadata.generation).to.equal(1)
+  })
 }
 
 function describeDeletes(open: () => Promise<ApiWorld>): void {
@@ -310,9 +385,7 @@ function describeDeletes(open: () => Promise<ApiWorld>): void {
     const remove = (is: { uid: string; resourceVersion: string }): Promise<void> =>
       api.delete({ ref, ...is, propagation: 'Background' }, signal)
 
-    const wrongUid = await errorOf(() =>
-      remove({ uid: 'ffffffff-0000-4000-8000-000000000000', resourceVersion }),
-    )
+    const wrongUid = await errorOf(() => remove({ uid: OTHER_UID, resourceVersion }))
     const wrongVersion = await errorOf(() => remove({ uid, resourceVersion: '1' }))
     await remove({ uid, resourceVersion })
 

@@ -44,11 +44,16 @@ export class NotLeadingError extends Error {
   override readonly name = 'NotLeadingError'
 }
 
+/** A server other than the API did not do what a pass asked of it, and may do it later. Its own error is the `cause`. */
+export class TransientError extends Error {
+  override readonly name = 'TransientError'
+}
+
 /**
  * What an error of a pass asks of the operator.
  * - `conflict`: somebody else was first. Read again and decide anew, at once.
  * - `throttled`: not before `retryAfterMs`, if given.
- * - `transient`: the API server is away or ill. Back off.
+ * - `transient`: the API server, or another one that a pass asks, is away or ill. Back off.
  * - `forbidden`: permissions, quota, Pod Security, admission. Show the message, and back off.
  * - `invalid`: the API does not take this object. Show the message; another try needs another spec.
  * - `absent`: the kind is not served, or the object or its namespace is gone.
@@ -88,6 +93,7 @@ const CLASS_BY_STATUS: Readonly<Record<number, ErrorClass>> = {
 
 export function classifyError(error: unknown): ErrorClass {
   if (error instanceof NotLeadingError) return 'not-leading'
+  if (error instanceof TransientError) return 'transient'
   if (error instanceof ApiError) {
     return CLASS_BY_STATUS[error.status] ?? (error.status >= 500 ? 'transient' : 'invalid')
   }

@@ -85,11 +85,13 @@ export interface ApplyRequest {
  * - `list` answers pages in the order of the API. An outdated continue token is refused with 410.
  * - `watch` gives each change after `resourceVersion` once, in order, until the API or `signal` ends it. A version whose
  *   history is gone is refused with 410, before or in the stream. Bookmarks are asked for.
- * - `create` of what exists, `replace` and `patch` of another version, and `delete` of another one than the named object
- *   are conflicts (409). `replace`, `patch` and `delete` of what is absent are refused with 404.
+ * - `create` of what exists, `replace` and `patch` of another version, `patch` of another UID, and `delete` of another one
+ *   than the named object are conflicts (409). `replace`, `patch` and `delete` of what is absent are refused with 404.
  * - A JSON patch whose test does not hold is a conflict (409).
  * - `apply` is server-side apply by the one field manager: it creates what is absent, removes what this manager applied
  *   before and does not now, and leaves fields of others alone. If it changes nothing, the version stays.
+ * - `apply` with a UID or a version is a conflict (409) unless the object has both; an absent object has no UID. With the
+ *   version `ABSENT` it creates the object, and is a conflict if there is one.
  * - Writes of the `object` leave its status alone, and writes of the `status` everything else, for kinds that have both.
  */
 export interface KubernetesApi {
@@ -107,6 +109,12 @@ export interface KubernetesApi {
   patch(request: PatchRequest, signal: AbortSignal): Promise<StoredObject>
   delete(request: DeleteRequest, signal: AbortSignal): Promise<void>
 }
+
+/**
+ * A version that no object has: etcd's history begins with it, before the first object of any Kubernetes. A `create` would
+ * refuse a taken name, too, but what it has written is never removed by a later `apply`.
+ */
+export const ABSENT = '1'
 
 /** The one field manager of everything that the operator writes. */
 export const FIELD_MANAGER = 'quarry-operator'

@@ -87,7 +87,11 @@ export class KubernetesClient implements KubernetesApi, AsyncDisposable {
     const path = pathOf(refOf(kind, object.metadata)) + query
     const contentType = PatchStrategy.ServerSideApply
     const sent = { method: 'PATCH', path, contentType, body: object } as const
-    return storedIn(await this.connection.json(sent, signal), kind)
+    try {
+      return storedIn(await this.connection.json(sent, signal), kind)
+    } catch (error) {
+      throw isOtherUID(error) ? conflictOf(error) : error
+    }
   }
 
   async patch({ ref, patch, part }: PatchRequest, signal: AbortSignal): Promise<StoredObject> {
@@ -99,7 +103,7 @@ export class KubernetesClient implements KubernetesApi, AsyncDisposable {
       const sent = { method: 'PATCH', path, contentType, body } as const
       return storedIn(await this.connection.json(sent, signal), ref.kind)
     } catch (error) {
-      throw isJson && isFailedTest(error) ? conflictOf(error) : error
+      throw (isJson && isFailedTest(error)) || isOtherUID(error) ? conflictOf(error) : error
     }
   }
 
@@ -130,6 +134,15 @@ function storedIn(body: unknown, kind: ResourceKind): StoredObject {
 /** The API answers a JSON patch whose test does not hold as invalid. Objects that are invalid have causes. */
 function isFailedTest(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 422 && error.causes.length === 0
+}
+
+/** The API takes the UID of another object for a change of the one that is there, which is invalid. */
+function isOtherUID(error: unknown): error is ApiError {
+  return (
+    error instanceof ApiError &&
+    error.status === 422 &&
+    error.causes.some(({ field }) => field === 'metadata.uid')
+  )
 }
 
 function conflictOf(cause: ApiError): ApiError {

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { apiVersionOf, keyOf } from '../api/api-object.ts'
 import type { ApiObject, ResourceKind, StoredObject } from '../api/api-object.ts'
+import { ABSENT } from '../api/kubernetes-api.ts'
 import type { KubernetesApi } from '../api/kubernetes-api.ts'
 
 /** What was applied to an object, and what the API made of it. */
@@ -23,8 +24,9 @@ export interface Wish {
 /**
  * Contract:
  * - After `apply`, the API has every field of the wish, and none that an earlier wish had and this one has not.
- * - It writes nothing if the wish is the one that was applied last, and the live object is still what came of it: of the
- *   same UID and generation (or version, for kinds that count no generations), with the metadata of the wish.
+ * - It writes to the live object that it was given. Where that one is gone, or where there is one and none was given, the
+ *   write is a conflict: an object of somebody else is never taken over.
+ * - It writes nothing if `isApplied`.
  * - What it remembers of an object is dropped by `forget`. A new process applies each wish once.
  */
 export class Applier {
@@ -35,17 +37,26 @@ export class Applier {
     this.#api = api
   }
 
+  /**
+   * Whether the wish is the one that was applied last, and the live object is still what came of it: of the same UID and
+   * generation (or version, for kinds that count no generations), with the metadata of the wish.
+   */
+  isApplied({ kind, object, live }: Wish): boolean {
+    const last = this.#applied.get(keyFor(kind, object))
+    if (live === undefined || last === undefined) return false
+    return isUntouched(live, last, object) && last.wishHash === hashOf(object)
+  }
+
   /** The object as it is then. */
-  async apply({ kind, object, live }: Wish, signal: AbortSignal): Promise<StoredObject> {
-    const key = keyFor(kind, object)
-    const wishHash = hashOf(object)
-    const last = this.#applied.get(key)
-    if (live !== undefined && last?.wishHash === wishHash && isUntouched(live, last, object)) {
-      return live
-    }
-    const stored = await this.#api.apply({ kind, object, force: true }, signal)
+  async apply(wish: Wish, signal: AbortSignal): Promise<StoredObject> {
+    const { kind, object, live } = wish
+    if (live !== undefined && this.isApplied(wish)) return live
+    const is = live === undefined ? { resourceVersion: ABSENT } : { uid: live.metadata.uid }
+    const sent = { ...object, metadata: { ...object.metadata, ...is } }
+    const stored = await this.#api.apply({ kind, object: sent, force: true }, signal)
     const { uid, generation, resourceVersion } = stored.metadata
-    this.#applied.set(key, { wishHash, uid, generation, resourceVersion })
+    const applied = { wishHash: hashOf(object), uid, generation, resourceVersion }
+    this.#applied.set(keyFor(kind, object), applied)
     return stored
   }
 

@@ -163,6 +163,7 @@ export class FakeKubernetes implements KubernetesApi {
     return this.#write('apply', refOf(kind, object.metadata), signal, (served, ref) => {
       const owner = `${FIELD_MANAGER}/Apply`
       const found = this.#entryOf(ref)
+      checkIdentity(object, found?.object)
       const entry = found ?? this.store.insert(served, ref.namespace, this.#born({ ...object }))
       const { status: _, apiVersion, kind: word, metadata, ...rest } = object
       const wish = served.hasStatus ? { apiVersion, kind: word, metadata, ...rest } : object
@@ -179,8 +180,8 @@ export class FakeKubernetes implements KubernetesApi {
       const content =
         patch.type === 'json' ? patched(live, patch.steps) : recordOf(merged(live, patch.value))
       if (content === undefined) throw refusal(409, 'Conflict', 'a test of the patch does not hold')
-      const { resourceVersion } = recordOf(content['metadata'])
-      if (resourceVersion !== live.metadata.resourceVersion) {
+      const { uid, resourceVersion } = recordOf(content['metadata'])
+      if (uid !== live.metadata.uid || resourceVersion !== live.metadata.resourceVersion) {
         throw refusal(409, 'Conflict', 'the object has been modified')
       }
       return this.#change(entry, content, part)
@@ -266,6 +267,18 @@ export class FakeKubernetes implements KubernetesApi {
     const entry = this.#entryOf(ref)
     if (entry === undefined) throw refusal(404, 'NotFound', `${ref.name} not found`)
     return entry
+  }
+}
+
+/** What is said of UID and version holds for the object that is there. An absent one has no UID, and any version. */
+function checkIdentity({ metadata }: ApiObject, live: StoredObject | undefined): void {
+  const { uid, resourceVersion } = metadata
+  if (uid !== undefined && uid !== live?.metadata.uid) {
+    throw refusal(409, 'Conflict', 'uid mismatch')
+  }
+  if (live === undefined || resourceVersion === undefined) return
+  if (resourceVersion !== live.metadata.resourceVersion) {
+    throw refusal(409, 'Conflict', 'the object has been modified')
   }
 }
 

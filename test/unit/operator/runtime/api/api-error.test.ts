@@ -7,6 +7,7 @@ import {
   NO_ANSWER,
   NotLeadingError,
   retryAfterMsOf,
+  TransientError,
   unansweredError,
 } from '../../../../../operator/runtime/api/api-error.ts'
 import type { ErrorClass } from '../../../../../operator/runtime/api/api-error.ts'
@@ -20,6 +21,7 @@ const CASES: Record<ErrorClass, readonly unknown[]> = {
     apiErrorOf(500, 'a page of a proxy'),
     apiErrorOf(503, {}),
     apiErrorOf(504, {}),
+    new TransientError('the store is away'),
   ],
   forbidden: [apiErrorOf(403, {}), apiErrorOf(401, {})],
   invalid: [apiErrorOf(400, {}), apiErrorOf(422, {}), apiErrorOf(415, {}), apiErrorOf(418, {})],

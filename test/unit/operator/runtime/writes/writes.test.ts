@@ -69,6 +69,56 @@ describe('Applier', () => {
     expect(second['data']).to.deep.equal({ x: '1' })
   })
 
+  it('tells whether it would write', async () => {
+    const { api, applier } = open()
+    const object = widget('test', 'a', { size: 1 }, { of: 'test' })
+    const wish = { kind: WIDGETS, object }
+    const before = applier.isApplied({ ...wish, live: undefined })
+    const live = await applier.apply({ ...wish, live: undefined }, signal)
+    const value = { spec: { size: 9 } }
+    const ref = refOf(WIDGETS, live.metadata)
+
+    const told = {
+      before,
+      after: applier.isApplied({ ...wish, live }),
+      gone: applier.isApplied({ ...wish, live: undefined }),
+      other: applier.isApplied({ ...wish, object: widget('test', 'a', { size: 2 }), live }),
+      ofAnotherProcess: new Applier(api).isApplied({ ...wish, live }),
+      changed: applier.isApplied({
+        ...wish,
+        live: await api.patch({ ref, patch: { type: 'merge', value }, part: 'object' }, signal),
+      }),
+    }
+
+    expect(told).to.deep.equal({
+      before: false,
+      after: true,
+      gone: false,
+      other: false,
+      ofAnotherProcess: false,
+      changed: false,
+    })
+  })
+
+  it('takes nothing over: neither what was not there, nor another object of the name', async () => {
+    const { api, applier } = open()
+    const object = widget('test', 'a', { size: 1 })
+    const wish = { kind: WIDGETS, object }
+    const first = await api.create(WIDGETS, widget('test', 'a', { size: 9 }), signal)
+    const { uid, resourceVersion } = first.metadata
+    const ref = refOf(WIDGETS, first.metadata)
+
+    const whereNoneWas = await errorOf(() => applier.apply({ ...wish, live: undefined }, signal))
+    await api.delete({ ref, uid, resourceVersion, propagation: 'Background' }, signal)
+    const whereItIsGone = await errorOf(() => applier.apply({ ...wish, live: first }, signal))
+    await api.create(WIDGETS, widget('test', 'a', { size: 9 }), signal)
+    const whereAnotherIs = await errorOf(() => applier.apply({ ...wish, live: first }, signal))
+
+    const errors = [whereNoneWas, whereItIsGone, whereAnotherIs]
+    expect(errors.map(classifyError)).to.deep.equal(errors.map(() => 'conflict'))
+    expect((await api.get(ref, signal))?.['spec']).to.deep.equal({ size: 9 })
+  })
+
   it('applies again what it has forgotten', async () => {
     const { applier, writes } = open()
     const object = widget('test', 'a', { size: 1 })
