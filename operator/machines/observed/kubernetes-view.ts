@@ -68,7 +68,7 @@ export interface ClaimView {
   readonly requestedBytes: number
   /** Zero until it is bound. */
   readonly capacityBytes: number
-  /** Whether its storage class can expand volumes. */
+  /** Whether it may be given a larger size now: it is bound, and its storage class can expand volumes. */
   readonly isExpandable: boolean
   /** What Kubernetes does with its size now. */
   readonly resize?: 'Resizing' | 'FileSystemResizePending' | 'Failed'

@@ -6,6 +6,7 @@ import type { ClusterInput, EtcdDecision } from '../parts/cluster-input.ts'
 import { metadataOf } from '../parts/metadata.ts'
 import {
   ANNOTATIONS,
+  CONTAINERS,
   etcdHost,
   KEYS,
   objectNames,
@@ -92,7 +93,7 @@ function etcdContainer(input: ClusterInput): Built<V1Container> {
     ],
     image: spec.etcd?.image ?? decided.images.etcd,
     imagePullPolicy: spec.imagePullPolicy,
-    name: 'etcd',
+    name: CONTAINERS.etcd,
     ports: [
       { containerPort: PORTS.etcdClients, name: etcdClients, protocol: 'TCP' },
       { containerPort: PORTS.etcdPeers, name: etcdPeers, protocol: 'TCP' },

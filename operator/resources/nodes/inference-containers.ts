@@ -7,7 +7,7 @@ import type { V1Container } from '@kubernetes/client-node'
 import type { InferenceSpec } from '../../kinds/cluster/spec.ts'
 import type { Built } from '../parts/built.ts'
 import type { ClusterInput } from '../parts/cluster-input.ts'
-import { KEYS, PORT_NAMES, PORTS } from '../parts/names.ts'
+import { CONTAINERS, KEYS, PORT_NAMES, PORTS } from '../parts/names.ts'
 import { containerSecurity } from '../parts/pod-security.ts'
 import { httpProbe, resourcesOf } from '../parts/pods.ts'
 import { inferenceMounts } from './node-volumes.ts'
@@ -42,7 +42,7 @@ export function inferenceContainers(input: ClusterInput): readonly Built<V1Conta
         { path: '/healthz', port: inferenceHealth },
         { failureThreshold: 6, periodSeconds: 10, timeoutSeconds: 5 },
       ),
-      name: 'inference',
+      name: CONTAINERS.inference,
       ports: [{ containerPort: PORTS.inferenceHealth, name: inferenceHealth, protocol: 'TCP' }],
       resources: resourcesOf(inference.resources),
       startupProbe: httpProbe(

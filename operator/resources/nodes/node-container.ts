@@ -4,7 +4,7 @@ import type { V1Container, V1EnvVar } from '@kubernetes/client-node'
 import type { Built } from '../parts/built.ts'
 import { present } from '../parts/built.ts'
 import type { ClusterInput } from '../parts/cluster-input.ts'
-import { PORT_NAMES, PORTS } from '../parts/names.ts'
+import { CONTAINERS, PORT_NAMES, PORTS } from '../parts/names.ts'
 import { containerSecurity } from '../parts/pod-security.ts'
 import { httpProbe, resourcesOf } from '../parts/pods.ts'
 import { nodeCommand } from './node-command.ts'
@@ -25,7 +25,7 @@ export function nodeContainer(input: ClusterInput): Built<V1Container> {
     image: spec.image ?? input.decided.images.node,
     imagePullPolicy: spec.imagePullPolicy,
     lifecycle: { preStop: { sleep: { seconds: STOP_DELAY_SECONDS } } },
-    name: 'quarry',
+    name: CONTAINERS.node,
     ports: portsOf(spec.mode),
     resources: resourcesOf(nodes.resources),
     securityContext: containerSecurity(spec),

@@ -38,6 +38,7 @@ export const ANNOTATIONS = {
   templateDigest: `${GROUP}/template-digest`,
   version: `${GROUP}/version`,
   clusterUID: `${GROUP}/cluster-uid`,
+  drained: `${GROUP}/drained`,
 } as const
 
 /** The keys of generated Secrets and ConfigMaps. */
@@ -49,6 +50,9 @@ export const KEYS = {
   initialCluster: 'initial-cluster',
   initialClusterState: 'initial-cluster-state',
 } as const
+
+/** The names of containers: the server of each component, and what runs beside a node. */
+export const CONTAINERS = { node: 'quarry', etcd: 'etcd', inference: 'inference' } as const
 
 export type Component = 'node' | 'etcd'
 
