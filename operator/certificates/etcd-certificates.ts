@@ -11,6 +11,8 @@
 //   XC2  A new authority signs nothing for its first 7 days: etcd reads the authorities that it trusts only at
 //       its start, so every member has to start once with both before one shows a certificate of the new one.
 //   XC3  What is neither due nor unfit stays as it is, to the byte: a changed certificate is a changed Secret.
+//   XC4  An authority whose key is lost stays trusted as long as a certificate of it is in use: members that run trust
+//       no other one until they start again.
 
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -42,6 +44,8 @@ export interface KeyAndCertificate {
 
 /** All that an etcd and its clients show to each other. */
 export interface EtcdCertificates {
+  /** Certificates of authorities whose keys are lost (XC4), in PEM. */
+  readonly former: readonly string[]
   /** Oldest first. All are trusted. */
   readonly authorities: readonly KeyAndCertificate[]
   readonly server: KeyAndCertificate
@@ -84,25 +88,76 @@ export function renewEtcdCertificates(
   }: { readonly names: EtcdNames; readonly nowMs: number; readonly keys: KeySource },
 ): RenewedCertificates {
   const authorities = renewAuthorities(current?.authorities ?? [], { names, nowMs, keys })
+  const former = (current?.former ?? []).filter((one) => isTrustworthy(one, nowMs))
+  const trusted = trustedOf({ authorities, former })
   const renew = (
     have: KeyAndCertificate | undefined,
     wanted: WantedCertificate,
   ): KeyAndCertificate =>
-    have !== undefined && isFit(have, { wanted, authorities, nowMs })
+    have !== undefined && isFit(have, { wanted, trusted, nowMs })
       ? have
       : issue(wanted, { authority: signingAuthority(authorities, nowMs), nowMs, keys })
-  const { server, peer, peerCommonName } = names
+  const wanted = wantedCertificates(names)
+  const pairs = {
+    server: renew(current?.server, wanted.server),
+    peer: renew(current?.peer, wanted.peer),
+    client: renew(current?.client, wanted.client),
+  }
   const certificates: EtcdCertificates = {
+    former: former.filter((one) => isInUse(one, pairs)),
     authorities,
-    server: renew(current?.server, {
-      kind: 'server',
-      commonName: SERVER_COMMON_NAME,
-      names: server,
-    }),
-    peer: renew(current?.peer, { kind: 'server', commonName: peerCommonName, names: peer }),
-    client: renew(current?.client, { kind: 'client', commonName: CLIENT_COMMON_NAME, names: [] }),
+    ...pairs,
   }
   return { certificates, nextAtMs: nextRenewal(certificates, nowMs) }
+}
+
+/** What `renewEtcdCertificates` would replace. */
+export interface DueCertificates {
+  /** An authority is missing, of no use, or due. */
+  readonly authorities: boolean
+  /** So is a certificate that members or clients show, or an authority is trusted that is of no use any more. */
+  readonly others: boolean
+  /** Nothing else is due before. */
+  readonly nextAtMs: number
+}
+
+/** Takes no keys. What is due is so from `nowMs` on, until it is replaced. */
+export function dueEtcdCertificates(
+  current: EtcdCertificates,
+  { names, nowMs }: { readonly names: EtcdNames; readonly nowMs: number },
+): DueCertificates {
+  const usable = current.authorities.filter((one) => isUsableAuthority(one, nowMs))
+  const newest = usable.at(-1)
+  const isDue =
+    newest === undefined ||
+    usable.length < current.authorities.length ||
+    nowMs >= authorityDueMs(newest)
+  const former = current.former.filter((one) => isTrustworthy(one, nowMs))
+  const trusted = trustedOf({ authorities: usable, former })
+  const wanted = wantedCertificates(names)
+  const isWhole =
+    isFit(current.server, { wanted: wanted.server, trusted, nowMs }) &&
+    isFit(current.peer, { wanted: wanted.peer, trusted, nowMs }) &&
+    isFit(current.client, { wanted: wanted.client, trusted, nowMs }) &&
+    current.former.every((one) => former.includes(one) && isInUse(one, current))
+  const nextAtMs = isDue || !isWhole ? nowMs : nextRenewal(current, nowMs)
+  return { authorities: isDue, others: !isWhole, nextAtMs }
+}
+
+/** All authorities that members and clients trust, oldest first, in PEM. */
+export function trustedOf({
+  former,
+  authorities,
+}: Pick<EtcdCertificates, 'former' | 'authorities'>): readonly string[] {
+  return [...former, ...authorities.map(({ certificate }) => certificate)]
+}
+
+function wantedCertificates({ server, peer, peerCommonName }: EtcdNames) {
+  return {
+    server: { kind: 'server', commonName: SERVER_COMMON_NAME, names: server },
+    peer: { kind: 'server', commonName: peerCommonName, names: peer },
+    client: { kind: 'client', commonName: CLIENT_COMMON_NAME, names: [] },
+  } as const satisfies Record<string, WantedCertificate>
 }
 
 interface WantedCertificate {
@@ -191,15 +246,37 @@ function isUsableAuthority(one: KeyAndCertificate, nowMs: number): boolean {
   return certificate !== undefined && certificate.ca && nowMs < validity(certificate).toMs
 }
 
+/** The certificate of an authority that may still be trusted, with or without its key. */
+function isTrustworthy(authority: string, nowMs: number): boolean {
+  try {
+    const certificate = new X509Certificate(authority)
+    return certificate.ca && nowMs < validity(certificate).toMs
+  } catch {
+    return false
+  }
+}
+
+/** XC4. */
+function isInUse(
+  authority: string,
+  pairs: Pick<EtcdCertificates, 'server' | 'peer' | 'client'>,
+): boolean {
+  const issuer = new X509Certificate(authority)
+  return [pairs.server, pairs.peer, pairs.client].some((one) => {
+    const certificate = parsedPair(one)
+    return certificate !== undefined && isSignedBy(certificate, issuer)
+  })
+}
+
 function isFit(
   have: KeyAndCertificate,
   {
     wanted,
-    authorities,
+    trusted,
     nowMs,
   }: {
     readonly wanted: WantedCertificate
-    readonly authorities: readonly KeyAndCertificate[]
+    readonly trusted: readonly string[]
     readonly nowMs: number
   },
 ): boolean {
@@ -209,7 +286,7 @@ function isFit(
     certificate.subject === `CN=${wanted.commonName}` &&
     nowMs < certificateDueMs(certificate) &&
     wanted.names.every((name) => covers(certificate, name)) &&
-    authorities.some((authority) => isSignedBy(certificate, parsed(authority)))
+    trusted.some((authority) => isSignedBy(certificate, new X509Certificate(authority)))
   )
 }
 
@@ -232,6 +309,11 @@ function parsedPair({ key, certificate }: KeyAndCertificate): X509Certificate | 
   }
 }
 
+/** Whether the key is the one of the certificate. */
+export function isPair(one: KeyAndCertificate): boolean {
+  return parsedPair(one) !== undefined
+}
+
 function parsed({ certificate }: KeyAndCertificate): X509Certificate {
   return new X509Certificate(certificate)
 }
@@ -252,10 +334,12 @@ function certificateDueMs(certificate: X509Certificate): number {
 }
 
 function nextRenewal(
-  { authorities, server, peer, client }: EtcdCertificates,
+  { former, authorities, server, peer, client }: EtcdCertificates,
   nowMs: number,
 ): number {
-  const ends = authorities.map((one) => validity(parsed(one)).toMs)
+  const ends = trustedOf({ former, authorities }).map(
+    (one) => validity(new X509Certificate(one)).toMs,
+  )
   const newest = authorities.at(-1)
   const due = [server, peer, client].map((one) => certificateDueMs(parsed(one)))
   const authorityDue = newest === undefined ? [] : [authorityDueMs(newest)]

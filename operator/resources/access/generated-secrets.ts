@@ -2,6 +2,7 @@
 // cluster of the same name finds its volumes, and opens them with the secret that they were written with.
 
 import type { V1Secret } from '@kubernetes/client-node'
+import type { StoreClusterSpec } from '../../kinds/cluster/spec.ts'
 import { sorted } from '../parts/built.ts'
 import type { Built } from '../parts/built.ts'
 import type { ClusterInput } from '../parts/cluster-input.ts'
@@ -20,7 +21,7 @@ export function buildClusterSecret(
     ...(accepted === undefined ? {} : { [KEYS.acceptedSecret]: accepted }),
   }
   const name = objectNames(input.cluster.name).secret
-  return buildSecret(input, name, { data, life: lifeOf(input) })
+  return buildSecret(input, name, { data, life: secretLife(input.cluster.spec) })
 }
 
 /** A private key and its certificate, in PEM. */
@@ -32,17 +33,34 @@ export interface PemPair {
 /** The authorities of an own etcd, oldest first, with their keys. Nobody but the operator reads it. */
 export function buildEtcdAuthoritySecret(input: ClusterInput, authorities: readonly PemPair[]) {
   const data = Object.fromEntries(
-    authorities.flatMap(({ key, certificate }, at) => [
-      [`${AUTHORITY_PREFIXES[at] ?? at}.crt`, certificate],
-      [`${AUTHORITY_PREFIXES[at] ?? at}.key`, key],
-    ]),
+    authorities.flatMap((authority, at) => pairEntries(authorityPrefix(at), authority)),
   )
   const name = objectNames(input.cluster.name).etcdAuthority
-  return buildSecret(input, name, { data, component: 'etcd', life: lifeOf(input) })
+  return buildSecret(input, name, { data, component: 'etcd', life: secretLife(input.cluster.spec) })
 }
 
-/** The parts of its keys, in the order of the authorities. */
 const AUTHORITY_PREFIXES = ['ca', 'next']
+
+/** With what the keys of one authority begin. */
+export function authorityPrefix(at: number): string {
+  return AUTHORITY_PREFIXES[at] ?? `${at}`
+}
+
+/** Under which keys a Secret has a private key and its certificate. */
+export function pairKeys(prefix: string): { readonly certificate: string; readonly key: string } {
+  return { certificate: `${prefix}.crt`, key: `${prefix}.key` }
+}
+
+function pairEntries(prefix: string, { key, certificate }: PemPair) {
+  const keys = pairKeys(prefix)
+  return [
+    [keys.certificate, certificate],
+    [keys.key, key],
+  ] as const
+}
+
+/** Under which key a Secret has the certificates of all authorities that are trusted. */
+export const TRUSTED_KEY = 'ca.crt'
 
 /** What members of etcd and their clients show, and whom they trust. */
 export interface EtcdCertificatePairs {
@@ -58,20 +76,21 @@ export function buildEtcdCertificatesSecret(
   { authorities, server, peer, client }: EtcdCertificatePairs,
 ) {
   const data = {
-    'ca.crt': authorities.map(({ certificate }) => certificate).join(''),
-    'client.crt': client.certificate,
-    'client.key': client.key,
-    'peer.crt': peer.certificate,
-    'peer.key': peer.key,
-    'server.crt': server.certificate,
-    'server.key': server.key,
+    [TRUSTED_KEY]: authorities.map(({ certificate }) => certificate).join(''),
+    ...Object.fromEntries([
+      ...pairEntries('client', client),
+      ...pairEntries('peer', peer),
+      ...pairEntries('server', server),
+    ]),
   }
   const name = objectNames(input.cluster.name).etcdCertificates
   return buildSecret(input, name, { data, component: 'etcd', life: 'owned' })
 }
 
-function lifeOf({ cluster: { spec } }: ClusterInput): 'owned' | 'kept' {
-  const { whenDeleted } = spec.persistentVolumeClaimRetentionPolicy
+/** Whether Secrets that guard data are owned by the cluster, or outlive it as its volumes do. */
+export function secretLife({
+  persistentVolumeClaimRetentionPolicy: { whenDeleted },
+}: StoreClusterSpec): 'owned' | 'kept' {
   return whenDeleted === 'Delete' ? 'owned' : 'kept'
 }
 

@@ -12,6 +12,8 @@ export interface FakeFault {
   readonly status: number
   readonly reason?: string
   readonly retryAfterMs?: number
+  /** What the refusal says. */
+  readonly message?: string
   /** Whether the request was carried out before its answer was lost. */
   readonly isDone?: boolean
 }
@@ -36,7 +38,7 @@ export class FakeFaults {
   }
 }
 
-export function errorOfFault({ status, reason = '', retryAfterMs }: FakeFault): Error {
+export function errorOfFault({ status, reason = '', retryAfterMs, message }: FakeFault): Error {
   if (status === 0) return unansweredError(new Error('connection reset'))
-  return apiErrorOf(status, { reason, message: `planted ${status}` }, { retryAfterMs })
+  return apiErrorOf(status, { reason, message: message ?? `planted ${status}` }, { retryAfterMs })
 }

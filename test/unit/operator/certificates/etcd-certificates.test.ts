@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { connect, createServer } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { expect } from 'chai'
 import { assert, must } from '../../../../lib/assert.ts'
 import {
@@ -16,6 +16,7 @@ import {
   BACKDATED_MS,
   CERTIFICATE_RENEWED_MS,
   CERTIFICATE_VALID_MS,
+  dueEtcdCertificates,
   renewEtcdCertificates,
 } from '../../../../operator/certificates/etcd-certificates.ts'
 import type {
@@ -188,6 +189,58 @@ describe('the certificates of an own etcd', () => {
     )
   })
 
+  it('are due exactly when they would be replaced (dueEtcdCertificates)', () => {
+    const first = renew(undefined, NOW_MS).certificates
+    const nothing = { key: '', certificate: '' }
+    const empty = { former: [], authorities: [], server: nothing, peer: nothing, client: nothing }
+    const days = [0, 59, 60, 91, 2920, 3650]
+    const sets = [empty, first, ...Object.values(damages).map((damaged) => damaged(first))]
+    for (const set of [...sets, { ...first, former: ['of nobody'] }]) {
+      for (const nowMs of days.map((day) => NOW_MS + day * 86_400_000)) {
+        const due = dueEtcdCertificates(set, { names: NAMES, nowMs })
+        const next = renew(set, nowMs)
+        const isSame = isDeepStrictEqual(next.certificates, set)
+
+        expect(due.authorities || due.others).to.equal(!isSame)
+        expect(due.nextAtMs).to.equal(isSame ? next.nextAtMs : nowMs)
+        expect(isDeepStrictEqual(next.certificates.authorities, set.authorities)).to.equal(
+          !due.authorities,
+        )
+      }
+    }
+  })
+
+  it('stay as they are when the key of their authority is lost, until they are due (XC4)', () => {
+    const first = renew(undefined, NOW_MS)
+    const former = first.certificates.authorities.map(({ certificate }) => certificate)
+    const keys = countedKeys(100)
+    const at = (current: EtcdCertificates, nowMs: number) =>
+      renewEtcdCertificates(current, { names: NAMES, nowMs, keys }).certificates
+
+    const lost = at({ ...first.certificates, authorities: [], former }, NOW_MS)
+    const later = at(lost, first.nextAtMs)
+
+    expect(lost.former).to.deep.equal(former)
+    expect(lost.authorities).to.have.length(1)
+    for (const field of FIELDS) {
+      expect(lost[field]).to.deep.equal(first.certificates[field])
+      expect(certificateOf(later[field]).verify(issuerOf(lost).publicKey)).to.equal(true)
+    }
+    expect(later.former).to.deep.equal([])
+  })
+
+  it('trust no former authority of which nothing is in use, or which is none (XC4)', () => {
+    const { certificates } = renew(undefined, NOW_MS)
+    const other = renewEtcdCertificates(undefined, {
+      names: NAMES,
+      nowMs: NOW_MS,
+      keys: countedKeys(100),
+    }).certificates
+    const former = [issuerPem(other), certificates.server.certificate, 'of nobody']
+
+    expect(renew({ ...certificates, former }, NOW_MS).certificates).to.deep.equal(certificates)
+  })
+
   it('name the moment of the next change, and never one that has passed', () => {
     let { certificates, nextAtMs } = renew(undefined, NOW_MS)
     let changes = 0
@@ -277,4 +330,8 @@ describe('the certificates of an own etcd, read by others', () => {
 
 function issuerOf({ authorities }: EtcdCertificates): X509Certificate {
   return certificateOf(must(authorities[0], 'an authority'))
+}
+
+function issuerPem({ authorities }: EtcdCertificates): string {
+  return must(authorities[0], 'an authority').certificate
 }
