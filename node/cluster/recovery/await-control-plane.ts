@@ -8,6 +8,8 @@
 //         numbers, which a restore may raise.
 //   CPM2  A refusal holds over restarts: other nodes may bring the revision ahead meanwhile. Only a recovery ends it.
 //   CPM3  While another node refuses the control plane, nobody who starts believes it.
+//   CPM4  A refusal is said of the control plane that was read, and not after a recovery has ended meanwhile: those who
+//         start later would wait until the next one.
 
 import type { Log } from '../../../lib/log.ts'
 import { ownCommand } from '../../../lib/own-command.ts'
@@ -63,19 +65,28 @@ export async function awaitControlPlane(known: KnownHere, waiting: Waiting): Pro
     const own = memory.seen.refusal || (await findRefusal(known, now))
     const refusal = own || othersRefusal(now)
     const { revision, store = '' } = now.listing
-    if (refusal === '') return memory.see({ revision, store, recovery: now.recovered })
-    if (now.recovered > memory.seen.recovery) {
-      await memory.accept({ revision, store, recovery: now.recovered })
+    const seen = { revision, store, recovery: now.recovered }
+    if (refusal === '') return memory.see(seen)
+    if (isRecovered(known, own, now)) {
+      await memory.accept(seen)
       log.warn('the control plane was recovered, and this node accepts it', { was: refusal })
       return
     }
     if (own !== '') await memory.refuse(own)
     // Once in each life, which may know more; and again if a recovery that did not come to its end has removed it.
-    if (!hasReported || !now.isReported) await untilAnswered(() => report(known), waiting)
+    if (!hasReported || !now.isReported) await untilAnswered(() => report(known, now), waiting)
     if (!hasReported) await beginWait(known, refusal, log)
     hasReported = true
     await clock.sleep(POLL_MS, signal)
   }
+}
+
+/**
+ * Who waits for others alone (CPM3) waits until none of them refuses: it may never have accepted a recovery, and would take
+ * one of long ago for that of today.
+ */
+function isRecovered({ memory }: KnownHere, own: string, { recovered }: ControlPlane): boolean {
+  return own !== '' && recovered > memory.seen.recovery
 }
 
 async function beginWait({ onRefused }: KnownHere, reason: string, log: Log): Promise<void> {
@@ -93,6 +104,8 @@ interface ControlPlane {
   /** The greatest incarnation with which this node registered, as the control plane knows. */
   readonly registered: number
   readonly recovered: number
+  /** That of the record of the last recovery; 0 if there was none. */
+  readonly recoveredRevision: number
   /** Whether a node has said that it refuses the control plane. */
   readonly isRefused: boolean
   /** Whether this node has, with all pages of its report. */
@@ -108,11 +121,13 @@ async function readControlPlane(known: KnownHere): Promise<ControlPlane | undefi
     return undefined
   }
   const record = await coordination.get(nodeKey(identity.nodeId))
-  const done = await coordination.get(RECOVERED_KEY)
+  // In this order: where a recovery has removed the refusals, its number is seen.
   const refusing = (await coordination.list(REFUSING_PREFIX)).entries.map(({ key }) => key)
+  const done = await coordination.get(RECOVERED_KEY)
   return {
     registered: record === undefined ? 0 : decodeNode(record.value).incarnation,
     recovered: decodeRecovered(done?.value),
+    recoveredRevision: done?.modRevision ?? 0,
     isRefused: refusing.length > 0,
     isReported: refusing.includes(REFUSING_PREFIX + identity.nodeId),
     // The last, so that its revision is the greatest.
@@ -151,7 +166,8 @@ async function findRefusal({ memory, promisedOf }: KnownHere, now: ControlPlane)
   return ''
 }
 
-async function report({ coordination, memory, identity, promisedOf }: KnownHere): Promise<void> {
+async function report(known: KnownHere, { recoveredRevision }: ControlPlane): Promise<void> {
+  const { coordination, memory, identity, promisedOf } = known
   const { nodeId: node } = identity
   const shards: ReportedShard[] = []
   for (const [path, configuration] of await memory.configurations()) {
@@ -170,10 +186,10 @@ async function report({ coordination, memory, identity, promisedOf }: KnownHere)
   for (const { key } of old.entries) {
     if (!kept.has(key)) await put(coordination, { type: 'delete', key })
   }
-  await put(coordination, {
-    type: 'put',
-    key: REFUSING_PREFIX + node,
-    value: encodeRefusing(pages),
+  // CPM4
+  await coordination.commit({
+    when: [{ key: RECOVERED_KEY, modRevision: recoveredRevision }],
+    changes: [{ type: 'put', key: REFUSING_PREFIX + node, value: encodeRefusing(pages) }],
   })
 }
 

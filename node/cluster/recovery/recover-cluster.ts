@@ -71,7 +71,10 @@ export interface RecoveryOrder {
   readonly without: readonly string[]
 }
 
-/** The number of the last recovery, and whether a node refuses the control plane now. */
+/**
+ * Whether a node refuses the control plane, and the number of the last recovery. If no node does, the number is that
+ * of the recovery that ended the last refusal, or of a later one: it is read behind it.
+ */
 export async function findLastRecovery(
   coordination: Coordination,
 ): Promise<{ readonly number: number; readonly isRefused: boolean }> {

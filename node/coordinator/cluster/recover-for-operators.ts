@@ -38,7 +38,8 @@ export async function recoverForOperators(
     const waits = error instanceof OvertakenError ? OTHER_MS / POLL_MS : 0
     for (let polls = 0; ; polls++) {
       const { number, isRefused } = await findLastRecovery(coordination)
-      if (!isRefused && number !== before.number) return nothingDone(number)
+      // Only the end of a recovery ends a refusal. It may have been seen in `before.number` already.
+      if (!isRefused) return nothingDone(number)
       if (polls >= waits) throw error
       await clock.sleep(POLL_MS)
     }

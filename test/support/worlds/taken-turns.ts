@@ -7,14 +7,30 @@ import type {
   CoordinationListing,
 } from '../../../node/coordination/coordination.ts'
 
-/** Lets several pieces of work take steps in an order by chance, one step at a time. */
+/** One in so many steps is held up for as long as others may take to do all their work. */
+const HELD_UP_ONE_IN = 8
+const HELD_UP_MAX_STEPS = 60
+
+interface Turn {
+  readonly go: () => void
+  /** Not before so many steps, unless nobody else has one to take. */
+  readonly notBefore: number
+}
+
+/**
+ * Lets several pieces of work take steps in an order by chance, one step at a time. With `holdsUp`, a piece may be held up
+ * between two steps for so long that another one does all its work: an even chance at each step hardly ever shows that.
+ */
 export class TakenTurns {
   readonly #random: Random
-  readonly #waiting: (() => void)[] = []
+  readonly #holdsUp: boolean
+  readonly #waiting: Turn[] = []
   #running = 0
+  #steps = 0
 
-  constructor(random: Random) {
+  constructor(random: Random, { holdsUp = false }: { readonly holdsUp?: boolean } = {}) {
     this.#random = random
+    this.#holdsUp = holdsUp
   }
 
   /** Works, all from the beginning, until each has ended. */
@@ -34,7 +50,9 @@ export class TakenTurns {
   /** Before each step. */
   async take(): Promise<void> {
     const turn = Promise.withResolvers<void>()
-    this.#waiting.push(turn.resolve)
+    const isHeldUp = this.#holdsUp && this.#random() * HELD_UP_ONE_IN < 1
+    const steps = isHeldUp ? Math.floor(this.#random() * HELD_UP_MAX_STEPS) : 0
+    this.#waiting.push({ go: turn.resolve, notBefore: this.#steps + steps })
     this.#running -= 1
     this.#next()
     await turn.promise
@@ -42,10 +60,13 @@ export class TakenTurns {
 
   #next(): void {
     if (this.#running > 0 || this.#waiting.length === 0) return
-    const at = Math.floor(this.#random() * this.#waiting.length)
-    const [go] = this.#waiting.splice(at, 1)
+    this.#steps += 1
+    const due = this.#waiting.filter(({ notBefore }) => notBefore <= this.#steps)
+    const from = due.length === 0 ? this.#waiting : due
+    const turn = must(from[Math.floor(this.#random() * from.length)], 'one that waits')
+    this.#waiting.splice(this.#waiting.indexOf(turn), 1)
     this.#running += 1
-    must(go, 'one that waits')()
+    turn.go()
   }
 }
 

@@ -9,7 +9,9 @@ import { awaitControlPlane } from '../../../../../node/cluster/recovery/await-co
 import { ControlPlaneMemory } from '../../../../../node/cluster/recovery/control-plane-memory.ts'
 import { recoverCluster } from '../../../../../node/cluster/recovery/recover-cluster.ts'
 import {
+  RECOVERED_KEY,
   REFUSING_PREFIX,
+  encodeRecovered,
   encodeRefusing,
 } from '../../../../../node/cluster/recovery/recovery-records.ts'
 import {
@@ -186,22 +188,26 @@ describe('the control plane as a node that starts sees it', () => {
     })
   }
 
-  it('is believed by nobody while another node refuses it', async () => {
-    const plane = await newPlane(3)
-    const refusing = await start(plane, 9)
-    await refusing.reported()
-    const fresh = await NodeIdentity.open({ path: directory, id: 'b' })
-    const memory = await ControlPlaneMemory.open(newStore())
+  for (const recovered of [0, 1]) {
+    it(`is believed by nobody while another node refuses it, after ${recovered} recoveries`, async () => {
+      const plane = await newPlane(3)
+      await put(plane, RECOVERED_KEY, encodeRecovered(recovered))
+      await (await ControlPlaneMemory.open(local)).see({ recovery: recovered })
+      const refusing = await start(plane, 9)
+      await refusing.reported()
+      const fresh = await NodeIdentity.open({ path: directory, id: 'b' })
+      const memory = await ControlPlaneMemory.open(newStore())
 
-    const { revision } = await plane.list('/')
-    const other = new Start(memory, { plane, revision, identity: fresh, promised: 0 })
-    await other.reported()
+      const { revision } = await plane.list('/')
+      const other = new Start(memory, { plane, revision, identity: fresh, promised: 0 })
+      await other.reported()
 
-    expect(other.isOver).to.equal(false)
-    expect(memory.seen.refusal).to.equal('')
-    await recoverCluster({ coordination: plane, shardPrefix: CATALOG, without: [] })
-    await Promise.all([refusing.done, other.done])
-  })
+      expect(other.isOver).to.equal(false)
+      expect(memory.seen.refusal).to.equal('')
+      await recoverCluster({ coordination: plane, shardPrefix: CATALOG, without: [] })
+      await Promise.all([refusing.done, other.done])
+    })
+  }
 
   it('is not recovered by a report of which pages are missing', async () => {
     const plane = await newPlane(3)
