@@ -26,6 +26,8 @@ export type Reply =
 export interface ArrivedCall {
   readonly name: CallName
   readonly request: ProtoMessage
+  /** The address of the client's end of its connection. */
+  readonly from: string
 }
 
 export interface ScriptedStatus {
@@ -83,7 +85,7 @@ export class ScriptedMember implements AsyncDisposable {
   #serve(name: CallName): void {
     const handler = (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void => {
       const request = new ProtoMessage(call.request)
-      this.arrived.push({ name, request })
+      this.arrived.push({ name, request, from: call.getPeer() })
       const reply = this.#script.get(name)?.(request) ?? new ProtoWriter()
       if (reply === 'hangs') return
       if (reply instanceof ProtoWriter) done(null, reply.finish())

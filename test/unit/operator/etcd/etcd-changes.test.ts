@@ -11,7 +11,7 @@ import { MEMBER_IDS, peerURLOf, ScriptedPool } from '../../../support/operator/s
 import { until } from '../../../support/until.ts'
 
 const NEVER = new AbortController().signal
-const [FIRST, SECOND, THIRD] = MEMBER_IDS
+const [, SECOND, THIRD] = MEMBER_IDS
 const CALL_MS_MAX = 10_000
 const DEFRAGMENT_MS_MAX = 120_000
 /** Enough of the event loop for a call to end that should not. */
@@ -260,16 +260,6 @@ describe('a change of an etcd', () => {
 
     expect((await refusalOf(run(CHANGES.removeMember))).kind).to.equal('again')
     expect(await pool.admin.look(NEVER)).to.equal('unreachable')
-  })
-
-  it('connects anew after a call that was not answered', async () => {
-    pool.members[0]?.on('Maintenance/Status', 'hangs')
-    await pool.whileTimePasses(pool.admin.look(NEVER))
-    pool.tells(0, {})
-
-    const view = await pool.admin.look(NEVER)
-
-    expect(view).to.include({ hasQuorum: true, leader: FIRST.toString(16) })
   })
 
   it('takes an answer that is not a message for none', async () => {

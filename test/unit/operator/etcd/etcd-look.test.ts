@@ -136,6 +136,12 @@ describe('a look at an etcd', () => {
 
     const { view, tookMs } = await slowLook()
 
+    // The time for a third one is not left.
+    expect(pool.members.map(({ asked }) => asked.includes('Maintenance/Alarm'))).to.deep.equal([
+      true,
+      true,
+      false,
+    ])
     expect(seen(view)).to.include({ hasQuorum: false })
     expect(seen(view)).not.to.have.property('leader')
     expect(seen(view).members.map(({ name }) => name)).to.deep.equal([
@@ -195,6 +201,30 @@ describe('a look at an etcd', () => {
     expect(view).to.include({ hasQuorum: true, leader: 'b2' })
     expect(healthOf(view)).to.deep.equal([false, true, true])
     expect(pool.members[0]?.asked).to.deep.equal([])
+  })
+
+  it('keeps its connections, and connects anew after a call that was not answered', async () => {
+    const connections = () => new Set(pool.members[0]?.arrived.map(({ from }) => from)).size
+    await look()
+    await look()
+    expect(connections()).to.equal(1)
+
+    pool.members[0]?.on('Maintenance/Status', 'hangs')
+    await slowLook()
+    pool.tells(0, {})
+
+    expect(await look()).to.include({ hasQuorum: true, leader: 'a1' })
+    expect(connections()).to.equal(2)
+  })
+
+  it('asks those first whom most follow, also before one that stands alone in a later term', async () => {
+    pool.tells(2, { leader: MEMBER_IDS[2], term: 9 })
+
+    const view = await look()
+
+    expect(view).to.include({ hasQuorum: true, leader: 'a1' })
+    expect(healthOf(view)).to.deep.equal([true, true, false])
+    expect(pool.members[2]?.asked).to.deep.equal([])
   })
 
   it('asks the member of the later term first, of two that stand alone', async () => {
