@@ -91,11 +91,14 @@ export async function writeLayout(directory: string, image: Image): Promise<stri
   return manifest.digest
 }
 
+/** A kubelet puts it before a name without a registry, and finds an image that was imported by its whole name alone. */
+const DEFAULT_REGISTRY = 'docker.io/library'
+
 function indexOf({ reference, architecture }: Image, manifest: Descriptor): unknown {
   const tag = reference.slice(reference.lastIndexOf(':') + 1)
   const annotations = {
     // containerd names an imported image by the first, other programs by the second.
-    'io.containerd.image.name': reference,
+    'io.containerd.image.name': `${DEFAULT_REGISTRY}/${reference}`,
     'org.opencontainers.image.ref.name': tag,
   }
   return {

@@ -1,6 +1,6 @@
 // The image of this checkout on all nodes of tier node, as a registry would give it.
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { ROOT } from './helm.ts'
@@ -8,8 +8,6 @@ import { outputOf } from './program.ts'
 import { KUBE, type Tier } from './tier.ts'
 
 const ANNOTATION = 'io.containerd.image.name'
-/** What a container runtime puts before a name without a registry, such as the chart's default `quarry`. */
-const DEFAULT_REGISTRY = 'docker.io/library'
 const BUILD_LIMIT_MS = 10 * 60_000
 
 interface ImageIndex {
@@ -36,16 +34,9 @@ export async function quarryImage(tier: Tier): Promise<string> {
   }
 }
 
-/** Completes the name, so that the kubelet finds the image by the short one. */
+/** The short one, by which the kubelet has to find the image. */
 async function nameInLayout(layout: string): Promise<string> {
-  const file = path.join(layout, 'index.json')
-  const index: ImageIndex = JSON.parse(await readFile(file, 'utf8'))
-  const names = index.manifests.map(({ annotations }) => annotations[ANNOTATION])
-  const [name = ''] = names
-  const manifests = index.manifests.map(({ annotations, ...manifest }) => ({
-    ...manifest,
-    annotations: { ...annotations, [ANNOTATION]: `${DEFAULT_REGISTRY}/${name}` },
-  }))
-  await writeFile(file, JSON.stringify({ ...index, manifests }))
-  return name
+  const index: ImageIndex = JSON.parse(await readFile(path.join(layout, 'index.json'), 'utf8'))
+  const [name = ''] = index.manifests.map(({ annotations }) => annotations[ANNOTATION])
+  return name.slice(name.lastIndexOf('/') + 1)
 }

@@ -74,7 +74,7 @@ describe('writeLayout', () => {
       [named, manifest.config, ...manifest.layers].map((each) => blob(each.digest)),
     )
     expect(named.digest).to.equal(digest)
-    expect(named.annotations['io.containerd.image.name']).to.equal('tiny:1.2.3')
+    expect(named.annotations['io.containerd.image.name']).to.equal('docker.io/library/tiny:1.2.3')
     expect(named.annotations['org.opencontainers.image.ref.name']).to.equal('1.2.3')
     expect(JSON.parse(await readFile(path.join(out, 'oci-layout'), 'utf8'))).to.deep.equal({
       imageLayoutVersion: '1.0.0',
