@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   status: async () => (await import('./commands/status.ts')).addStatusCommand,
   cluster: async () => (await import('./commands/cluster.ts')).addClusterCommand,
   models: async () => (await import('./commands/models.ts')).addModelsCommand,
+  k8s: async () => (await import('./commands/k8s.ts')).addK8sCommand,
   version: async () => addVersionCommand,
 }
 

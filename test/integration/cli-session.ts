@@ -3,6 +3,7 @@
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { ManualClock, systemClock } from '../../lib/clock.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Env } from '../../lib/env.ts'
 import { seededRandom } from '../../lib/random.ts'
 import type { CliContext } from '../../cli/process/context.ts'
 import { runCli } from '../../cli/run-cli.ts'
@@ -20,6 +21,7 @@ export interface CliSetting {
   readonly isTty?: boolean
   readonly columns?: number
   readonly color?: boolean
+  readonly env?: Env
 }
 
 /** A clock on which every sleep is over at once. */
@@ -48,7 +50,7 @@ export async function runCommand(
       err: output(err, { ...setting, isTty: false }),
     },
     settings: { url: setting.url, noColor: false, parentPipe: undefined },
-    env: {},
+    env: setting.env ?? {},
     clock,
     random: seededRandom(1),
     stopSignal: () => new AbortController().signal,

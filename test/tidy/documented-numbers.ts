@@ -108,6 +108,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `The ${numberIn('node/coordinator/tables/table-metrics.ts', 'TABLES_SHOWN_MAX')} tables with the most bytes`,
     `at most once in ${inWords(seconds('node/coordinator/tables/table-metrics.ts', 'KEPT_MS'))} seconds`,
     `more than ${numberIn('lib/loop-watch.ts', 'COUNTED_MS')} ms of work`,
+    `The first ${numberIn('operator/metrics/cluster-metrics.ts', 'CLUSTERS_MAX')} clusters`,
     `does not answer within ${inWords(seconds('node/coordinator/cluster/cluster-metrics.ts', 'SUMMARY_MS'))} seconds, that is left out`,
     `other writes came first for ${inWords(seconds('node/coordinator/transactions/transaction-runner.ts', 'CONTENTION_DEADLINE_MS'))} seconds`,
   ],

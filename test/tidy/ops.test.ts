@@ -1,8 +1,7 @@
 // What operators are told about metrics is true: docs/metrics.md, the alerts and the dashboard in ops/
 // against what both servers really export.
 
-import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -14,25 +13,22 @@ import { startNode } from '../../node/main.ts'
 import { writeTinyEmbedder } from '../support/inference/model-directories.ts'
 import { NodeProcesses } from '../support/processes/node-processes.ts'
 import { InferenceServer } from '../support/servers/inference-server.ts'
-import { parseScrape, seriesNames, type ScrapedFamily } from '../support/servers/scraped-metrics.ts'
+import { parseScrape, seriesNames } from '../support/servers/scraped-metrics.ts'
 import { StoreClient } from '../support/servers/store-client.ts'
+import {
+  expectDocumented,
+  expectPanelsFit,
+  expressionsIn,
+  namesIn,
+  OURS,
+  OURS_OR_STANDARD,
+  promtool,
+  textOf,
+} from './documented-metrics.ts'
+import type { Families } from './documented-metrics.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const OURS = /\bquarry_\w+\b/g
-const OURS_OR_STANDARD = /\b(?:quarry|process|nodejs)_[a-z]\w*\b/g
-/** Those that prom-client makes, which are documented there. */
-const STANDARD = /^(?:process|nodejs)_/
-
 const CLUSTER = /^quarry_cluster_/
-
-type Families = ReadonlyMap<string, ScrapedFamily>
-
-interface DocumentedMetric {
-  readonly name: string
-  readonly type: string
-  readonly labels: readonly string[]
-  readonly help: string
-}
 
 describe('the documentation of metrics', function () {
   this.timeout(200_000)
@@ -95,12 +91,8 @@ describe('the documentation of metrics', function () {
 
   it('alerts only about exported metrics', () => {
     const rules = textOf('ops/prometheus/alerts.yaml')
-    const expressions = [...rules.matchAll(/expr: (?:\|\n(?<block>(?: {10}.*\n)+)|(?<line>.*)\n)/g)]
-    const names = expressions.flatMap(({ groups }) =>
-      namesIn(groups?.['block'] ?? groups?.['line'] ?? '', OURS_OR_STANDARD),
-    )
+    const names = expressionsIn(rules).flatMap((text) => namesIn(text, OURS_OR_STANDARD))
 
-    expect(expressions.length).to.equal(rules.match(/- alert:/g)?.length)
     expect(names.filter((name) => !exported().has(name))).to.deep.equal([])
   })
 
@@ -131,15 +123,7 @@ describe('the documentation of metrics', function () {
   })
 
   it('has panels with numbers of their own, on a grid of 24 columns', () => {
-    const { panels } = JSON.parse(textOf('ops/grafana/quarry.json'))
-    const ids = panels.map(({ id }: { readonly id: number }) => id)
-    const wide = panels.filter(
-      ({ gridPos: { x, w } }: { readonly gridPos: { readonly x: number; readonly w: number } }) =>
-        x + w > 24,
-    )
-
-    expect(new Set(ids).size).to.equal(ids.length)
-    expect(wide).to.deep.equal([])
+    expectPanelsFit(textOf('ops/grafana/quarry.json'))
   })
 
   it('parses as YAML', () => {
@@ -154,17 +138,6 @@ describe('the documentation of metrics', function () {
     expect(broken).to.deep.equal([])
   })
 })
-
-/** What it says, if it is content. */
-function promtool(...args: readonly string[]): string {
-  const cwd = path.join(ROOT, 'ops/prometheus')
-  const { error, status, stdout, stderr } = spawnSync('promtool', args, { cwd, encoding: 'utf8' })
-  const need =
-    'promtool is needed: it is in the Debian package "prometheus", and in every Prometheus'
-  expect(error, need).to.equal(undefined)
-  expect(status, stdout + stderr).to.equal(0)
-  return stdout
-}
 
 /** After some use, so that what has labels has samples. */
 async function scrapeStore(dataDir: string): Promise<Families> {
@@ -207,42 +180,4 @@ async function scrape(health: string): Promise<Families> {
   const response = await fetch(`${health}/metrics`)
   expect(response.headers.get('content-type')).to.match(/^text\/plain; version=0\.0\.4/)
   return parseScrape(await response.text())
-}
-
-function expectDocumented(families: Families, heading: string): void {
-  const documented = metricsUnder(heading)
-  const ours = [...families.values()].filter(({ name }) => !STANDARD.test(name))
-  expect(documented.map(({ name }) => name)).to.have.members(ours.map(({ name }) => name))
-  for (const { name, type, help, labels, samples } of ours) {
-    const said = documented.find((one) => one.name === name)
-    const withoutLabels = { name, type, help }
-    expect(said).to.include(withoutLabels)
-    // What has no samples yet does not show its labels.
-    if (samples > 0) expect(said?.labels, name).to.have.members([...labels])
-  }
-}
-
-/** The rows of the tables below a heading of docs/metrics.md. */
-function metricsUnder(heading: string): readonly DocumentedMetric[] {
-  const [, section = ''] = textOf('docs/metrics.md').split(`\n## ${heading}\n`)
-  const lines = (section.split('\n## ')[0] ?? '')
-    .split('\n')
-    .filter((line) => line.startsWith('| `'))
-  return lines.map((line) => {
-    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim())
-    const [, name = '', type = '', labels = '', help = ''] = cells
-    return { name: plain(name), type, labels: namesIn(labels, /\w+/g), help: plain(help) }
-  })
-}
-
-function plain(cell: string): string {
-  return cell.replaceAll('`', '').replaceAll(String.raw`\_`, '_')
-}
-
-function namesIn(text: string, pattern: RegExp): readonly string[] {
-  return [...new Set([...text.matchAll(pattern)].map(([name]) => name))]
-}
-
-function textOf(file: string): string {
-  return readFileSync(path.join(ROOT, file), 'utf8')
 }

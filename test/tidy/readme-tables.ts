@@ -20,6 +20,13 @@ import { DOCUMENT_BYTES_MAX, KEY_BYTES_MAX } from '../../node/document/document-
 import { QUERY_CLAUSES_MAX, QUERY_LIMIT_MAX } from '../../node/query/query-limits.ts'
 import { HISTORY_RETENTION_MS } from '../../node/shard/housekeeping/history-collection.ts'
 import { TABLE_FIELDS_MAX } from '../../node/schema/table-field.ts'
+import { overrideRows, writtenRows } from '../../operator/handbook/annotations.ts'
+import { eventRows } from '../../operator/handbook/events.ts'
+import {
+  conditionSections,
+  operationRows,
+  phaseRows,
+} from '../../operator/handbook/handbook-rows.ts'
 
 type Tables = Readonly<Record<string, () => string>>
 
@@ -33,6 +40,7 @@ export const DOCUMENTS: Readonly<Record<string, Tables>> = {
   },
   'docs/images.md': { 'left out': () => leftOutTable() },
   'docs/cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
+  'docs/operator/handbook.md': handbookTables(),
 }
 
 /** Writes every table between `<!-- table: NAME -->` and `<!-- /table -->` again. */
@@ -70,6 +78,29 @@ function leftOutTable(): string {
     reason,
   ])
   return markdownTable(['Package', 'Names or paths', 'Why'], [...whole, ...parts])
+}
+
+/** A condition without a place on the page is an error of `withTables`. */
+function handbookTables(): Tables {
+  const titles = ['Reason', 'Is', 'Means', 'What to do', 'Look closer']
+  const conditions = conditionSections().map(({ type, means, rows }): [string, () => string] => [
+    type,
+    () => `True: ${means}.\n\n${markdownTable(titles, rows)}`,
+  ])
+  return {
+    ...Object.fromEntries(conditions),
+    operations: () =>
+      markdownTable(['Operation', 'Is', 'Phases', 'How it is taken back'], operationRows()),
+    phases: () => markdownTable(['Phase', 'Of', 'What happens'], phaseRows()),
+    overrides: () =>
+      markdownTable(['Annotation', 'Value', 'What it does', 'When to use it'], overrideRows()),
+    events: () =>
+      markdownTable(
+        ['Event', 'Type', 'Means'],
+        eventRows().map(([reason, type, means]) => [`\`${reason}\``, type, means]),
+      ),
+    annotations: () => markdownTable(['Annotation', 'Of'], writtenRows()),
+  }
 }
 
 function exitCodesTable(): string {

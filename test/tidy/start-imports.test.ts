@@ -38,7 +38,16 @@ describe('a call of the command line', () => {
     expect(loaded.size).to.be.at.most(25)
   })
 
-  for (const command of ['cluster', 'documents', 'indexes', 'query', 'scan', 'status', 'table']) {
+  for (const command of [
+    'cluster',
+    'documents',
+    'indexes',
+    'k8s',
+    'query',
+    'scan',
+    'status',
+    'table',
+  ]) {
     it(`${command}: loads no server and no package that it does not need`, () => {
       const loaded = loadedWith(`cli/commands/${command}.ts`)
 

@@ -4,6 +4,7 @@
 import { Check, Errors } from 'typebox/value'
 import { isKnownCondition } from '../cluster/conditions.ts'
 import { status } from '../cluster/status.ts'
+import type { StoreClusterStatus } from '../cluster/status.ts'
 import { storeCluster } from '../cluster/store-cluster.ts'
 import type { StoreCluster } from '../cluster/store-cluster.ts'
 
@@ -46,6 +47,19 @@ export function readStoreCluster(object: unknown): ReadStoreCluster {
   const readable = isRecord(object) ? { ...object, ...readableStatus(object['status']) } : object
   if (Check(storeCluster, readable)) return { kind: 'cluster', cluster: readable }
   return { kind: 'malformed', problems: problemsOf(readable) }
+}
+
+/**
+ * What of a status people can be shown, whichever version of the operator wrote it: fields that this one cannot read are
+ * left out. Conditions stay that it does not know.
+ */
+export function readStatus(value: unknown): StoreClusterStatus | undefined {
+  if (!isRecord(value)) return undefined
+  const fields = Object.entries(status.properties).filter(
+    ([name, schema]) => Object.hasOwn(value, name) && Check(schema, value[name]),
+  )
+  const readable = Object.fromEntries(fields.map(([name]) => [name, value[name]]))
+  return Check(status, readable) ? readable : undefined
 }
 
 function readableStatus(value: unknown): { readonly status?: unknown } {

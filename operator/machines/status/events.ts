@@ -3,6 +3,7 @@
 import type { ConditionType, StoreClusterCondition } from '../../kinds/cluster/conditions.ts'
 import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
 import type { OperatorEvent, Step } from '../pass/decision.ts'
+import { STEP_EVENTS } from './step-events.ts'
 
 /** Conditions whose other value is worth an event, and the value that is good. */
 const TOLD: Partial<Record<ConditionType, 'True' | 'False'>> = {
@@ -72,22 +73,10 @@ function normal(reason: string, message: string): OperatorEvent {
   return { type: 'Normal', reason, message }
 }
 
-/** Steps that take something away, or that put back what somebody has changed by hand. */
 function stepEvents(step: Step): OperatorEvent[] {
-  const found = STEP_EVENTS[step.kind]
+  const events: Partial<Record<Step['kind'], string>> = STEP_EVENTS
+  const found = events[step.kind]
   return found === undefined ? [] : [normal(found, subjectOf(step))]
-}
-
-const STEP_EVENTS: Partial<Record<Step['kind'], string>> = {
-  delete_pod: 'PodDeleted',
-  delete_claim: 'ClaimDeleted',
-  grow_claim: 'ClaimGrown',
-  set_replicas: 'SetScaled',
-  create_set: 'SetCreated',
-  remove_etcd_member: 'EtcdMemberRemoved',
-  add_etcd_member: 'EtcdMemberAdded',
-  apply_children: 'ObjectsApplied',
-  delete_children: 'ObjectsDeleted',
 }
 
 function subjectOf(step: Step): string {

@@ -56,14 +56,17 @@ describe('StoreCluster at the API server', function () {
     expect(read.kind, JSON.stringify(read)).to.equal('cluster')
   })
 
-  it('accepts the samples, and the example of its page', async () => {
+  it('accepts the samples, and the examples of pages', async () => {
     const page = readFileSync(join(ROOT, 'docs/operator/store-cluster.md'), 'utf8')
     const example = /```yaml\n([^]*?)```/.exec(page)?.[1] ?? ''
+    const first = readFileSync(join(ROOT, 'docs/operator/first-cluster.md'), 'utf8')
+    const typed = /<<'END'\n([^]*?)\nEND\n/.exec(first)?.[1] ?? ''
     const samples = globSync('charts/quarry/samples/*.yaml', { cwd: ROOT })
     expect(samples).not.to.deep.equal([])
 
     for (const text of [
       example,
+      typed.replace('name: notes', 'name: typed'),
       ...samples.map((file) => readFileSync(join(ROOT, file), 'utf8')),
     ]) {
       const sample: Json = parse(text)

@@ -9,6 +9,7 @@ import { NAMESPACE, renderChart, ROOT } from './helm.ts'
 export type Files = ReadonlyMap<string, string>
 
 const CHART_FILES = 'charts/quarry/files'
+const ALERTS = ['alerts.yaml', 'operator-alerts.yaml']
 const MADE = '# Made by `npm run chart`; change the chart, or crds/, instead.\n'
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
@@ -18,7 +19,7 @@ const crds = (): readonly string[] => globSync('crds/*.yaml', { cwd: ROOT }).toS
 export function copiedFiles(): Files {
   const plain = crds().map((file) => `---\n${read(file).replace(/^---\n/, '')}`)
   return new Map([
-    [`${CHART_FILES}/alerts.yaml`, read('ops/prometheus/alerts.yaml')],
+    ...ALERTS.map((name) => [`${CHART_FILES}/${name}`, read(`ops/prometheus/${name}`)] as const),
     ...crds().map((file) => [`${CHART_FILES}/${file}`, read(file)] as const),
     ...(plain.length === 0 ? [] : [['deploy/crds.yaml', MADE + plain.join('')] as const]),
   ])

@@ -1,30 +1,16 @@
 import { expect } from 'chai'
-import { ManualClock } from '../../../../../lib/clock.ts'
-import { silentLog } from '../../../../../lib/log.ts'
-import { seededRandom } from '../../../../../lib/random.ts'
-import { KindCache } from '../../../../../operator/runtime/cache/kind-cache.ts'
-import { LeaderElection } from '../../../../../operator/runtime/election/leader-election.ts'
 import { leaseRecordOf } from '../../../../../operator/runtime/election/lease-record.ts'
-import { EventRecorder } from '../../../../../operator/runtime/events/event-recorder.ts'
-import {
-  HANG_MS_MAX,
-  OperatorHealth,
-} from '../../../../../operator/runtime/health/operator-health.ts'
+import { HANG_MS_MAX } from '../../../../../operator/runtime/health/operator-health.ts'
 import { END_GRACE_MS, endInOrder } from '../../../../../operator/runtime/health/orderly-end.ts'
 import { runtimeLines } from '../../../../../operator/runtime/health/runtime-metrics.ts'
-import { KeyedQueue } from '../../../../../operator/runtime/queue/keyed-queue.ts'
-import { QueueWorkers } from '../../../../../operator/runtime/queue/queue-workers.ts'
-import type { Outcome } from '../../../../../operator/runtime/queue/queue-workers.ts'
-import { FakeKubernetes } from '../../../../support/kubernetes/fake-kubernetes.ts'
-import { ALL_KINDS, CONFIG_MAPS, LEASES } from '../../../../support/kubernetes/known-kinds.ts'
+import { LEASE, measuredRuntime } from '../../../../support/operator/measured-runtime.ts'
 import { pass, settle } from '../../../../support/operator/settle.ts'
 
-const LEASE = { kind: LEASES, namespace: 'test', name: 'operator' }
 const { signal } = new AbortController()
 
 describe('OperatorHealth', () => {
   it('fails while a pass hangs, and not because it waits', async () => {
-    const { clock, queue, health, workers } = open()
+    const { clock, queue, health, workers } = measuredRuntime()
     health.start()
     workers.start()
     queue.add('a')
@@ -38,7 +24,7 @@ describe('OperatorHealth', () => {
   })
 
   it('fails when the timers of the loop stood still', async () => {
-    const { clock, health } = open()
+    const { clock, health } = measuredRuntime()
     health.start()
     await pass(clock, 10_000)
     const before = health.liveness().status
@@ -52,7 +38,7 @@ describe('OperatorHealth', () => {
   })
 
   it('is ready with the caches, also when it does not lead', async () => {
-    const { health, caches } = open()
+    const { health, caches } = measuredRuntime()
     const before = health.readiness()
     caches[0]?.start()
     await settle()
@@ -65,7 +51,7 @@ describe('OperatorHealth', () => {
 
 describe('endInOrder', () => {
   it('aborts passes after the grace, and releases the lease last', async () => {
-    const world = open()
+    const world = measuredRuntime()
     const { api, clock, queue, workers, election, caches } = world
     election.start()
     caches[0]?.start()
@@ -89,7 +75,7 @@ describe('endInOrder', () => {
 
 describe('runtimeLines', () => {
   it('has every family once, and no name of an object', async () => {
-    const world = open()
+    const world = measuredRuntime()
     world.queue.add('test/secret-name')
     const lines = runtimeLines({ ...world, answers: new Map([['GET 200', 3]]) })
 
@@ -106,40 +92,3 @@ describe('runtimeLines', () => {
     expect(lines.join('\n')).to.not.include('secret-name')
   })
 })
-
-function open() {
-  const clock = new ManualClock()
-  const api = new FakeKubernetes(clock, ALL_KINDS)
-  const random = seededRandom(1)
-  const log = silentLog
-  const queue = new KeyedQueue({ clock, random })
-  const hang = async (_key: string, stop: AbortSignal): Promise<Outcome> => {
-    await clock.sleep(3_600_000, stop)
-    return { kind: 'done' }
-  }
-  const workers = new QueueWorkers({ queue, workersMax: 2, reconcile: hang, clock, log })
-  const caches = [
-    new KindCache({
-      api,
-      clock,
-      random,
-      log,
-      kind: CONFIG_MAPS,
-      namespaces: [],
-      labelSelector: '',
-      absentRecheckMs: 60_000,
-      onChange: () => undefined,
-    }),
-  ]
-  const election = new LeaderElection({ api, clock, random, log, lease: LEASE, identity: 'one' })
-  const events = new EventRecorder({
-    api,
-    clock,
-    log,
-    controller: 'quarry.dev/operator',
-    instance: 'operator-0',
-    secrets: () => [],
-  })
-  const health = new OperatorHealth({ clock, queue, caches })
-  return { clock, api, queue, workers, caches, election, events, health }
-}
