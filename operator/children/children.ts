@@ -83,7 +83,7 @@ export function setNames({ cluster, decided }: ClusterInput): readonly string[] 
   return sets.map((name) => `StatefulSet/${name}`)
 }
 
-function isOwnedBy({ metadata }: StoredObject, uid: string): boolean {
+export function isOwnedBy({ metadata }: StoredObject, uid: string): boolean {
   return (metadata.ownerReferences ?? []).some((owner) => owner.uid === uid)
 }
 

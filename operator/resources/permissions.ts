@@ -22,6 +22,8 @@ export const CLUSTER_RULES: readonly PermissionRule[] = [
   // Without it some Kubernetes clusters refuse owner references that hold up deletion.
   { apiGroups: [group], resources: [`${plural}/finalizers`], verbs: ['update'] },
   { apiGroups: ['apps'], resources: ['statefulsets'], verbs: OWNED },
+  // The template that pods without their set were made from.
+  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['get'] },
   { apiGroups: [''], resources: ['services', 'configmaps', 'serviceaccounts'], verbs: OWNED },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: OWNED },
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: OWNED },
