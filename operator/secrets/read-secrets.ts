@@ -6,6 +6,8 @@ import { dueEtcdCertificates, trustedOf } from '../certificates/etcd-certificate
 import { TRUSTED_KEY } from '../resources/access/generated-secrets.ts'
 import { etcdCertificateNames, KEYS } from '../resources/parts/names.ts'
 import type { StoredObject } from '../runtime/api/api-object.ts'
+import type { StoreClusterStatus } from '../kinds/cluster/status.ts'
+import type { SecretProblem } from '../machines/observed/kubernetes-view.ts'
 import type { KubernetesApi } from '../runtime/api/kubernetes-api.ts'
 import {
   etcdCertificatesOf,
@@ -25,10 +27,15 @@ import type { SecretsView } from './secrets-view.ts'
 
 const READS_AT_ONCE = 8
 
+/** A cluster, and what is remembered of it. */
+export interface ReadCluster extends ClusterOfSecrets {
+  readonly status?: StoreClusterStatus | undefined
+}
+
 /** Rejects as `get` does. */
 export async function readSecrets(
   api: KubernetesApi,
-  cluster: ClusterOfSecrets,
+  cluster: ReadCluster,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<SecretsView> {
@@ -41,12 +48,14 @@ export async function readSecrets(
   const found = await readAll(api, { namespace: cluster.namespace, names: [...names] }, signal)
   const generated = new GeneratedSecrets(cluster, found)
   const etcd = generated.etcd(own.etcd, nowMs)
+  const lost = hasStarted(cluster) ? generated.lossOfCluster(own.cluster) : []
   const due = new Set([...generated.dueOfCluster(own.cluster), ...etcd.due])
   const certificate = etcdCertificateOf(cluster.spec, found)
   return {
-    problems: [...problemsOf(references, found), ...certificate.problems],
+    problems: [...lost, ...problemsOf(references, found), ...certificate.problems],
     outdated: needed
       .filter((one) => !generated.isForeign(one) && (due.has(one) || !generated.isKept(one)))
+      .filter((one) => one !== own.cluster || lost.length === 0)
       .map(secretId),
     foreign: needed.filter((one) => generated.isForeign(one)).map(secretId),
     secretHash: await startHash(references, found, cluster.uid),
@@ -55,6 +64,11 @@ export async function readSecrets(
     etcdTls: etcd.tls,
     ...(etcd.nextAtMs === undefined ? {} : { nextRenewalMs: etcd.nextAtMs }),
   }
+}
+
+/** Nodes were asked for once, and may run. */
+function hasStarted({ status }: ReadCluster): boolean {
+  return (status?.nodes?.desired ?? 0) > 0
 }
 
 async function readAll(
@@ -104,6 +118,21 @@ class GeneratedSecrets {
   dueOfCluster(own: OwnSecrets['cluster']): readonly OwnMetadata[] {
     if (own === undefined) return []
     return textOf(this.#contentOf(own), KEYS.clusterSecret) === '' ? [own] : []
+  }
+
+  /**
+   * Nodes that run show each other the secret that they have started with, and their files still have it until another
+   * one is made. One that started with another would be a stranger to them.
+   */
+  lossOfCluster(own: OwnSecrets['cluster']): readonly SecretProblem[] {
+    if (own === undefined || this.isForeign(own) || this.dueOfCluster(own).length === 0) return []
+    const isGone = !this.#found.has(own.name)
+    const reason = isGone ? 'SecretNotFound' : 'KeyMissing'
+    const what = isGone
+      ? `the Secret ${own.name}`
+      : `${KEYS.clusterSecret} of the Secret ${own.name}`
+    const message = `${what} is gone, and nodes have started with it: put it back as it was`
+    return [{ reason, field: 'metadata.name', message }]
   }
 
   etcd(own: OwnSecrets['etcd'], nowMs: number): EtcdFacts {

@@ -1,7 +1,8 @@
 // Makes and renews the Secrets whose content is the operator's own.
 //
 // Invariants:
-//   SW1  A cluster secret that is there is never replaced: volumes are opened with the one that they were written with.
+//   SW1  A cluster secret that is there is never replaced, nor is one that nodes have started with: they would be strangers
+//       to those that start with another one, and could not open the keys that they have sealed.
 //   SW2  The authorities are written before what they sign, so that no certificate is of an authority that is lost.
 //   SW3  Nothing is written over a version that was not read, nor over a Secret that is not the cluster's.
 //   SW4  No refusal tells what would have been written, or what is there.

@@ -30,6 +30,25 @@ export const SECRET_PROMISES: Readonly<Record<string, Check>> = {
     expect(first.length).to.equal(64)
   },
 
+  'a cluster secret that nodes have started with is not made anew (SW1)': async (functions) => {
+    for (const loss of ['books-secret', 'its key'] as const) {
+      const world = new SecretWorld(functions)
+      await world.write()
+      world.nodes = 3
+      if (loss === 'books-secret') await world.remove(SECRET)
+      else await world.change(SECRET, { data: { 'cluster-secret': null } })
+      world.written = withRetention('Delete')
+      await world.write()
+      const { problems, outdated } = await world.read()
+
+      expect(await world.value(SECRET, 'cluster-secret')).to.equal('')
+      expect(outdated).to.not.include('Secret/books-secret')
+      expect(problems.map(({ reason }) => reason)).to.deep.equal([
+        loss === 'books-secret' ? 'SecretNotFound' : 'KeyMissing',
+      ])
+    }
+  },
+
   'authorities are written before what they sign (SW2)': async (functions) => {
     const world = new SecretWorld(functions)
     world.fake.faults.add({ verbs: ['create'], times: 1, status: 500 })

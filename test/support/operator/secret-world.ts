@@ -41,6 +41,8 @@ export class SecretWorld {
   nowMs = NOW_MS
   uid = 'uid-of-cluster'
   written: object = SMALLEST
+  /** How many nodes the status remembers. */
+  nodes = 0
   /** Secrets that cannot be made. */
   failing: readonly string[] = []
   /** Called after each read, by those who change something meanwhile. */
@@ -56,7 +58,9 @@ export class SecretWorld {
   }
 
   read(): Promise<SecretsView> {
-    return this.#functions.readSecrets(this.#api(), this.input.cluster, this.nowMs, signal)
+    const counts = { desired: this.nodes, current: 0, ready: 0, updated: 0 }
+    const cluster = { ...this.input.cluster, status: { nodes: counts } }
+    return this.#functions.readSecrets(this.#api(), cluster, this.nowMs, signal)
   }
 
   /** As a step does for all that the view calls outdated, or for `names`. */

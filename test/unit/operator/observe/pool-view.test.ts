@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import * as fc from 'fast-check'
 import type { PoolView } from '../../../../operator/machines/observed/kubernetes-view.ts'
 import { poolViewOf } from '../../../../operator/observe/pool-view.ts'
 import type { PoolObjects } from '../../../../operator/observe/pool-view.ts'
@@ -163,93 +162,8 @@ describe('the claims of a pool', () => {
   })
 })
 
-describe('the view of a pool', () => {
-  it('is made of whatever the objects have beside their metadata', () => {
-    // Names that the readers look for, so that random objects reach all of their branches.
-    const word = fc.constantFrom(
-      'spec',
-      'status',
-      'conditions',
-      'type',
-      'Ready',
-      'True',
-      'containerStatuses',
-      'name',
-      'quarry',
-      'state',
-      'waiting',
-      'reason',
-      'CrashLoopBackOff',
-      'message',
-      'template',
-      'metadata',
-      'annotations',
-      'containers',
-      'volumeClaimTemplates',
-      'data',
-      'phase',
-      'Bound',
-      'capacity',
-      'storage',
-      'resources',
-      'requests',
-      '__proto__',
-      'constructor',
-    )
-    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
-      value: fc.oneof(
-        { depthSize: 'small', withCrossShrink: true },
-        word,
-        fc.jsonValue({ maxDepth: 1 }),
-        fc.array(tie('value'), { maxLength: 3 }),
-        fc.dictionary(word, tie('value'), { maxKeys: 5 }),
-      ),
-    }))
-    fc.assert(
-      fc.property(fc.array(value, { minLength: 8, maxLength: 8 }), (values) => {
-        const [a, b, c, d, e, f, g, h] = values
-        const objects = {
-          set: changed(storedSet(), a, b),
-          pods: [
-            changed(storedPod('books-node-0'), c, d),
-            changed(storedPod('books-node-1'), e, {
-              conditions: f,
-              containerStatuses: f,
-              initContainerStatuses: e,
-            }),
-          ],
-          claims: [
-            changed(storedClaim('data-books-node-0'), e, f),
-            changed(storedClaim('data-books-node-1'), { resources: g }, { capacity: h, phase: f }),
-          ],
-        }
-
-        const { set, pods, claims } = viewOf(objects)
-
-        expect(set).to.not.equal(undefined)
-        expect(pods).to.have.length(2)
-        expect(claims).to.have.length(2)
-        expect(() => JSON.stringify([set, pods, claims])).to.not.throw()
-        const numbers = [
-          ...pods.flatMap((pod) => [pod.createdAtMs, pod.readyChangedAtMs]),
-          ...claims.flatMap((claim) => [claim.requestedBytes, claim.capacityBytes]),
-          set?.replicas,
-          set?.partition,
-          set?.claimBytes,
-        ]
-        expect(numbers.every(Number.isFinite)).to.equal(true)
-      }),
-      { numRuns: 300 },
-    )
-  })
-})
-
 function withoutLabel(name: string): StoredObject {
   return storedPod('books-node-1', {
     metadata: { labels: { [`app.kubernetes.io/${name}`]: null } },
   })
-}
-
-function changed(object: StoredObject, spec: unknown, status: unknown): StoredObject {
-  return { ...object, spec, status }
 }

@@ -24,6 +24,12 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     text: 'patch: isThere ? {} : built.data',
     instead: 'patch: built.data',
   },
+  'a cluster secret that is made anew under nodes that run': {
+    breaks: 'a cluster secret that nodes have started with is not made anew (SW1)',
+    file: 'read-secrets.ts',
+    text: 'return (status?.nodes?.desired ?? 0) > 0',
+    instead: 'return (status?.nodes?.desired ?? 0) > 99',
+  },
   'certificates before their authority': {
     breaks: 'authorities are written before what they sign (SW2)',
     file: 'write-secrets.ts',
