@@ -27,7 +27,7 @@ export const READY: AdviceOf<'Ready'> = {
   ServiceUnreachable: trouble(
     'pods are ready, and none answers the operator',
     'look for a NetworkPolicy or a mesh between the operator and port 8080 of the nodes',
-    { look: LOOK.operatorLog },
+    { look: LOOK.operatorLog, cause: 'Available' },
   ),
   Hibernated: well('the cluster sleeps, as asked', 'to wake it, set spec.hibernate to false'),
   Paused: trouble('the spec has changes that wait', 'take the annotation quarry.dev/paused away', {
