@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { KubeConfig } from '@kubernetes/client-node'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
+import { classifyError } from '../../../../../operator/runtime/api/api-error.ts'
 import { REQUEST_TIMEOUT_MS } from '../../../../../operator/runtime/client/api-connection.ts'
 import { KubernetesClient } from '../../../../../operator/runtime/client/kubernetes-client.ts'
 import { errorOf } from '../../../../support/error-of.ts'
@@ -72,6 +73,23 @@ describe('KubernetesClient', () => {
     const error = await errorOf(() => world.api.get(REF, signal))
 
     expect(error).to.include({ status: 429, reason: 'TooManyRequests', retryAfterMs: 3000 })
+  })
+
+  it('tells another UID as the conflict that it is, and other invalid fields as what they are', async () => {
+    const fields = ['metadata.uid', 'spec.selector']
+    const reasons = fields.map((field) => ({ reason: 'FieldValueInvalid', field, message: 'm' }))
+    const bodies = reasons.map((cause) => ({ reason: 'Invalid', details: { causes: [cause] } }))
+    const answers = [...bodies, ...bodies]
+    await using world = await open((_request, response) => send(response, 422, answers.shift()))
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: METADATA }
+    const apply = () => world.api.apply({ kind: CONFIG_MAPS, object, force: true }, signal)
+    const merge = { type: 'merge', value: { metadata: METADATA } } as const
+    const patch = () => world.api.patch({ ref: REF, patch: merge, part: 'object' }, signal)
+    const errors: unknown[] = []
+
+    for (const write of [apply, apply, patch, patch]) errors.push(await errorOf(write))
+
+    expect(errors.map(classifyError)).to.deep.equal(['conflict', 'invalid', 'conflict', 'invalid'])
   })
 
   it('ends a request that is not answered', async () => {
