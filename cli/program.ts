@@ -33,6 +33,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   cluster: async () => (await import('./commands/cluster.ts')).addClusterCommand,
   models: async () => (await import('./commands/models.ts')).addModelsCommand,
   k8s: async () => (await import('./commands/k8s.ts')).addK8sCommand,
+  operator: async () => (await import('./commands/operator.ts')).addOperatorCommand,
   version: async () => addVersionCommand,
 }
 

@@ -5,8 +5,10 @@ import type { Output } from '../process/terminal.ts'
 
 /** Where a server answers. */
 export interface ServerPlaces {
-  readonly api: string
+  /** Absent of a server without clients. */
+  readonly api?: string
   readonly health: string
+  readonly metrics?: string
   readonly inference?: string
   readonly inference_health?: string
 }
@@ -27,7 +29,8 @@ export async function showReady(
 ): Promise<void> {
   if (!screen.isTty) return writeLine(screen, JSON.stringify({ event: 'ready', ...places }))
   await writeLine(screen, paint(screen, 'bold', `${name} runs. Press Ctrl-C to end it.`))
-  const lines = [['address', places.api] as const, ...more, ['health', `${places.health}/readyz`]]
+  const address = places.api === undefined ? [] : [['address', places.api] as const]
+  const lines = [...address, ...more, ['health', `${places.health}/readyz`]]
   const width = Math.max(...lines.map(([title = '']) => title.length)) + 2
   for (const [title = '', what = ''] of lines) {
     const shown = paint(screen, 'cyan', what)

@@ -11,8 +11,8 @@ import { shownLine } from './log-words.ts'
 
 const STANDARD_ERROR = 2
 
-/** Names the server in log lines, because both servers may run in one process. */
-export type ServerName = 'store' | 'inference'
+/** Names the server in log lines, because store and inference may run in one process. */
+export type ServerName = 'store' | 'inference' | 'operator'
 
 /** A log whose level may be changed: what is below it is not written. */
 export interface ServerLog extends Log {

@@ -41,6 +41,8 @@ const WRITTEN: Readonly<Record<keyof typeof ANNOTATIONS, string>> = {
   templateDigest: 'pods: all that the spec says of them; a change of it restarts pods',
   version: 'pods: the version that they run',
   clusterUID: 'claims: the cluster that uses the volume',
+  defaultImage:
+    "etcd's StatefulSet: the image that its members keep while the spec names none, also under a later operator",
   drained:
     'claims: the mark of a node that was emptied and taken out of the cluster for good, with the moment, the cluster, the node and the operation',
 }

@@ -23,6 +23,12 @@ const STEP_EVENT_MEANINGS: Readonly<Record<StepEvent, string>> = {
 /** An event and what it means. */
 export type EventRow = readonly [reason: string, type: string, means: string]
 
+const STEP_REFUSED: EventRow = [
+  'StepRefused',
+  'Warning',
+  'the API server does not take what the operator writes, in its own words: a right, a quota, the level of Pod Security or an admission policy is in the way',
+]
+
 /** All events, by their reasons. */
 export function eventRows(): readonly EventRow[] {
   const operations = Object.entries(OPERATIONS).flatMap(([type, { means }]): EventRow[] => [
@@ -34,7 +40,7 @@ export function eventRows(): readonly EventRow[] {
     'Normal',
     means,
   ])
-  return [...operations, ...steps]
+  return [...operations, ...steps, STEP_REFUSED]
 }
 
 /** Whether the page explains an event with this reason: by its own row, or as the reason of a condition. */

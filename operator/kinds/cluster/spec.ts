@@ -68,7 +68,7 @@ export const spec = object(
     ),
     version: optional(
       text(
-        "The version of Quarry, such as 1.2.3; absent: the operator's own. One minor version up at a time.",
+        'The version of Quarry, such as 1.2.3; absent: that of the operator which made the cluster. One minor version up at a time.',
         { max: 40, min: 5, pattern: VERSION },
       ),
     ),

@@ -67,6 +67,14 @@ export function volumesOf({ observed }: Pass): ClusterVolume[] {
   return [...nodes, ...etcd].toSorted((one, other) => one.claimName.localeCompare(other.claimName))
 }
 
+/** To which the size in the spec may go back. `undefined` until every node has a volume whose capacity is known. */
+export function largestCapacityOf({ observed, memory }: Pass): string | undefined {
+  const claims = observed.nodes.claims.filter(({ ordinal }) => ordinal < memory.replicas)
+  const capacities = claims.map(({ capacityBytes }) => capacityBytes)
+  const areKnown = memory.replicas > 0 && capacities.length === memory.replicas
+  return areKnown && !capacities.includes(0) ? bytesText(Math.max(...capacities)) : undefined
+}
+
 function volumeOf(claim: ClaimView, component: 'Node' | 'Etcd'): ClusterVolume {
   const { name: claimName, requestedBytes, capacityBytes, usedPercent, resize } = claim
   const bound = capacityBytes > 0 ? 'Bound' : 'Pending'

@@ -11,7 +11,7 @@ import { isAway } from '../pass/pass.ts'
 import type { Pass } from '../pass/pass.ts'
 import { CONDITIONS } from './conditions.ts'
 import type { Ending } from './ending.ts'
-import { etcdStatusOf, membersOf, volumesOf } from './objects.ts'
+import { etcdStatusOf, largestCapacityOf, membersOf, volumesOf } from './objects.ts'
 import { byVersion } from './spec-verdict.ts'
 
 const API_PORT = 8080
@@ -22,6 +22,7 @@ export function statusOf(ending: Ending): StoreClusterStatus {
   const { cluster, desired } = observed
   const conditions = conditionsOf(ending)
   const etcd = etcdStatusOf(pass)
+  const largestCapacity = largestCapacityOf(pass)
   const { status } = cluster
   return {
     observedGeneration: cluster.generation,
@@ -35,6 +36,7 @@ export function statusOf(ending: Ending): StoreClusterStatus {
     ...countsOf(pass),
     members: membersOf(pass),
     volumes: volumesOf(pass),
+    ...(largestCapacity === undefined ? {} : { largestCapacity }),
     ...(status?.grownSize === undefined ? {} : { grownSize: status.grownSize }),
     ...(status?.lastGrownAt === undefined ? {} : { lastGrownAt: status.lastGrownAt }),
     ...(etcd === undefined ? {} : { etcd }),

@@ -39,7 +39,7 @@ export function etcdCommand(input: ClusterInput): readonly string[] {
     '--strict-reconfig-check=true',
     '--auto-compaction-mode=periodic',
     '--auto-compaction-retention=1h',
-    `--quota-backend-bytes=${quotaBytes(input)}`,
+    `--quota-backend-bytes=${etcdQuotaBytes(input)}`,
     ...certificateFlags(),
   ]
 }
@@ -59,7 +59,8 @@ function certificateFlags(): readonly string[] {
   ]
 }
 
-function quotaBytes({ decided }: ClusterInput): number {
+/** With a larger database etcd takes no writes. */
+export function etcdQuotaBytes({ decided }: ClusterInput): number {
   const bytes = quantityBytes(decided.etcd?.claimSize ?? '0')
   return Math.min(QUOTA_BYTES_MAX, Math.max(QUOTA_BYTES_MIN, Math.floor(bytes * QUOTA_SHARE)))
 }

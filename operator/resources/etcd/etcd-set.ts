@@ -15,6 +15,7 @@ import {
   selectorLabels,
 } from '../parts/names.ts'
 import { containerSecurity } from '../parts/pod-security.ts'
+import { quantityBytes } from '../parts/quantity.ts'
 import { claimTemplate, httpProbe, podBasics, podLabels, resourcesOf } from '../parts/pods.ts'
 import { digestOf } from '../parts/template-digest.ts'
 import { ETCD_PATHS, etcdCommand } from './etcd-command.ts'
@@ -38,7 +39,11 @@ export function buildEtcdSet(input: ClusterInput, etcd: EtcdDecision) {
   return {
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
-    metadata: metadataOf(cluster, etcdSet, { component: 'etcd' }),
+    metadata: metadataOf(cluster, etcdSet, {
+      component: 'etcd',
+      // Kept by operators of later versions: a new default restarts no member.
+      annotations: { [ANNOTATIONS.defaultImage]: input.decided.images.etcd },
+    }),
     spec: {
       persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
       // Members of a new cluster wait for each other: the first of several that start in turn would never be ready.
@@ -155,7 +160,7 @@ function etcdDigest({ cluster, decided }: ClusterInput, etcd: EtcdDecision): str
     [nodeSelector, tolerations, priorityClassName, schedulerName],
     spec.nodes.podAntiAffinityPreset,
     spec.etcd?.resources,
-    [etcd.claimSize, etcd.authorityHash],
+    [quantityBytes(etcd.claimSize), etcd.authorityHash],
     [spec.podSecurityContext, spec.containerSecurityContext],
   ]
   return digestOf(from)

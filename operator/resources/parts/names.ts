@@ -39,6 +39,7 @@ export const ANNOTATIONS = {
   version: `${GROUP}/version`,
   clusterUID: `${GROUP}/cluster-uid`,
   drained: `${GROUP}/drained`,
+  defaultImage: `${GROUP}/default-image`,
 } as const
 
 /** The keys of generated Secrets and ConfigMaps. */

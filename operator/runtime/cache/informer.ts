@@ -46,6 +46,8 @@ export interface InformerOptions {
   readonly log: Log
   /** How soon a kind that is not served is looked for again. */
   readonly absentRecheckMs: number
+  /** A kind that may not be read counts as one that is not served: nothing needs it. */
+  readonly isOptional?: boolean
 }
 
 /** What an informer has met. */
@@ -235,13 +237,13 @@ export class Informer {
   }
 
   async #recover(error: unknown): Promise<void> {
-    const { clock, log, random, absentRecheckMs } = this.#with
+    const { clock, log, random, absentRecheckMs, isOptional = false } = this.#with
     const { plural: kind } = this.#selection.kind
     const reaction = classifyError(error)
     this.#failures += 1
     this.#failuresInRow += 1
     log.warn('informer failed', { kind, reaction, error: messageOf(error) })
-    if (reaction === 'absent') {
+    if (reaction === 'absent' || (isOptional && reaction === 'forbidden')) {
       this.#isReady = false
       this.#needsList = true
       return clock.sleep(absentRecheckMs, this.#stop.signal)

@@ -20,7 +20,7 @@ export interface RunningRuntime {
   readonly queue: KeyedQueue
   readonly workers: QueueWorkers
   readonly caches: readonly KindCache[]
-  readonly election: LeaderElection
+  readonly election: Pick<LeaderElection, 'release'>
   readonly events: EventRecorder
 }
 

@@ -14,7 +14,7 @@ export interface MeasuredRuntime {
   readonly queue: KeyedQueue
   readonly workers: QueueWorkers
   readonly caches: readonly KindCache[]
-  readonly election: LeaderElection
+  readonly election: Pick<LeaderElection, 'isLeading'>
   readonly events: EventRecorder
   /** Answers of the API by method and status, such as `GET 200`. */
   readonly answers: ReadonlyMap<string, number>

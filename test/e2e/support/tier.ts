@@ -15,6 +15,8 @@ export interface Tier {
   readonly isOwn: boolean
   /** Absent for another cluster, unless QUARRY_E2E_AUDIT_LOG names its file. */
   readonly auditLog: string | undefined
+  /** kubectl, for those who read what it prints while it runs. */
+  readonly program: string
   /** What kubectl prints. */
   readonly kubectl: (args: readonly string[], options?: ProgramOptions) => Promise<string>
 }
@@ -65,14 +67,11 @@ export async function closeTier(name: TierName): Promise<void> {
   await shownProgram([path.join(KUBE, 'down'), name])
 }
 
-function tierWith({
-  program,
-  ...tier
-}: Omit<Tier, 'kubectl'> & { readonly program: string }): Tier {
+function tierWith(tier: Omit<Tier, 'kubectl'>): Tier {
   return {
     ...tier,
     kubectl: (args, options = {}) =>
-      outputOf([program, ...args], {
+      outputOf([tier.program, ...args], {
         ...options,
         env: { ...options.env, KUBECONFIG: tier.kubeconfig },
       }),

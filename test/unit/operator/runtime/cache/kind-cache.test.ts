@@ -52,6 +52,19 @@ describe('KindCache', () => {
     await world.cache.stop()
   })
 
+  it('asks for an optional kind that it may not read as seldom as for one that is not served', async () => {
+    const world = openCache({ isOptional: true })
+    world.api.faults.add({ verbs: ['list'], times: 1, status: 403 })
+    world.cache.start()
+
+    await pass(world.clock, ABSENT_RECHECK_MS - 1000, 60_000)
+    const before = world.cache.isReady()
+    await pass(world.clock, 2000)
+
+    expect([before, world.cache.isReady()]).to.deep.equal([false, true])
+    await world.cache.stop()
+  })
+
   it('takes an older list after it was told it several times (IN4)', async () => {
     const world = openCache()
     const first = world.api.store.version
@@ -113,7 +126,7 @@ describe('KindCache', () => {
   })
 })
 
-function openCache() {
+function openCache({ isOptional = false } = {}) {
   const clock = new ManualClock()
   const api = new FakeKubernetes(clock, ALL_KINDS)
   const heard: string[] = []
@@ -126,6 +139,7 @@ function openCache() {
     namespaces: ['test'],
     labelSelector: '',
     absentRecheckMs: ABSENT_RECHECK_MS,
+    isOptional,
     onChange: ({ metadata }) => heard.push(metadata.name),
   })
   const write = async (name: string): Promise<void> => {

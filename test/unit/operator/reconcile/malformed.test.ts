@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { malformedStatus } from '../../../../operator/reconcile/malformed.ts'
+import type { StoredObject } from '../../../../operator/runtime/api/api-object.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+
+function objectWith(status: unknown): StoredObject {
+  const metadata = { name: 'c', namespace: 'n', uid: 'u', resourceVersion: '1', generation: 4 }
+  return { apiVersion: 'quarry.dev/v1alpha1', kind: 'StoreCluster', metadata, status }
+}
+
+describe('the status of a cluster that cannot be read', () => {
+  const problems = [{ path: 'status.operation.phase', problem: 'must be one of the phases' }]
+
+  it('names the field, and keeps all else, so that a mended operator continues the operation', () => {
+    const operation = { type: 'Upgrade', phase: 'OfTomorrow' }
+    const ready = {
+      type: 'Ready',
+      status: 'True',
+      reason: 'ClusterReady',
+      message: '',
+      observedGeneration: 3,
+      lastTransitionTime: '2025-01-01T00:00:00Z',
+    }
+
+    const status = malformedStatus(objectWith({ operation, conditions: [ready] }), problems, NOW_MS)
+
+    expect(status['operation']).to.deep.equal(operation)
+    expect(status['conditions']).to.deep.equal([
+      ready,
+      {
+        type: 'SpecValid',
+        status: 'False',
+        reason: 'MalformedObject',
+        message: 'status.operation.phase must be one of the phases',
+        observedGeneration: 4,
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      },
+    ])
+  })
+
+  it('is the same in the next pass, so that nothing is written', () => {
+    const first = malformedStatus(objectWith('nonsense'), problems, NOW_MS)
+
+    expect(malformedStatus(objectWith(first), problems, NOW_MS + 60_000)).to.deep.equal(first)
+  })
+})
