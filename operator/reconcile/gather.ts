@@ -171,7 +171,10 @@ function adminsOf(
   input: ClusterInput,
   { nodes, secrets }: { readonly nodes: PoolView; readonly secrets: SecretsView },
 ): { readonly store: StoreAdmin | undefined; readonly etcd: EtcdAdmin | undefined } {
-  const pods = nodes.pods.map(({ name }) => name)
+  // Those that are ready are asked first: one without power answers nobody, and takes half of the time for a look.
+  const pods = nodes.pods
+    .toSorted((one, other) => Number(other.isReady) - Number(one.isReady))
+    .map(({ name }) => name)
   return {
     store: admins.store(input, pods),
     etcd: admins.etcd(input, { members: ETCD_MEMBERS_MAX, tls: secrets.etcdTls }),
