@@ -35,19 +35,22 @@ for (let i = 0; i < Number(writers); i++) void write()
 `
 const WRITERS = 4
 
-interface Acknowledgement {
-  readonly number: number
-  /** By the clock of the pod's machine. */
-  readonly atMs: number
-}
-
-/** What a load has met. */
+/** What a load has met since it was marked last. */
 export interface LoadReport {
-  readonly acknowledged: readonly number[]
-  /** The longest time without any acknowledgement, of all writers together. */
+  readonly writes: number
+  /** The longest time without any acknowledgement, of all writers together, by the clock of the pod's machine. */
   readonly longestGapMs: number
   /** How often each refusal or failure was met. */
   readonly troubles: ReadonlyMap<string, number>
+}
+
+/** Where a load runs, and what it writes to. */
+export interface LoadPlace {
+  readonly image: string
+  readonly service: string
+  readonly table: string
+  /** The Kubernetes node to run at: one that no fault of the test takes away. */
+  readonly nodeName?: string
 }
 
 /** A load on one table that exists. */
@@ -55,7 +58,9 @@ export class LoadPod implements AsyncDisposable {
   readonly #namespace: TestNamespace
   readonly #name: string
   readonly #logs: ChildProcess
-  readonly #acks: Acknowledgement[] = []
+  readonly #acknowledged = new Set<number>()
+  /** When the writes since the mark were acknowledged. The first one is the last before the mark: a gap may be around it. */
+  #times: number[] = []
   readonly #troubles = new Map<string, number>()
 
   private constructor(namespace: TestNamespace, name: string, logs: ChildProcess) {
@@ -70,15 +75,11 @@ export class LoadPod implements AsyncDisposable {
   /** Resolves when the first documents are acknowledged. */
   static async start(
     namespace: TestNamespace,
-    {
-      image,
-      service,
-      table,
-    }: { readonly image: string; readonly service: string; readonly table: string },
+    { image, service, table, nodeName }: LoadPlace,
   ): Promise<LoadPod> {
     const name = `load-${table}`
     const url = `http://${service}:8080/api/v1/tables/${table}/batch`
-    await namespace.apply(writerPod(name, image, url))
+    await namespace.apply(writerPod({ name, image, url, nodeName }))
     await namespace.kubectl(['wait', '--for=condition=Ready', '--timeout=60s', `pod/${name}`])
     const { tier } = namespace
     const logs = spawn(tier.program, [...namespace.here(), 'logs', '--follow', name], {
@@ -92,30 +93,33 @@ export class LoadPod implements AsyncDisposable {
 
   /** Resolves when something was acknowledged after the call. */
   async advances(): Promise<void> {
-    const before = this.#acks.length
+    const before = this.#acknowledged.size
     await eventually(
       'a write is acknowledged',
-      async () => this.#acks.length,
+      async () => this.#acknowledged.size,
       (count) => count > before,
     )
   }
 
+  /** Every number whose write was acknowledged since the load began. */
+  acknowledged(): readonly number[] {
+    return [...this.#acknowledged]
+  }
+
   report(): LoadReport {
-    const times = this.#acks.map(({ atMs }) => atMs).toSorted((one, other) => one - other)
+    const times = this.#times.toSorted((one, other) => one - other)
     const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at))
     return {
-      acknowledged: this.#acks.map(({ number }) => number),
-      longestGapMs: Math.max(0, ...gaps),
-      troubles: this.#troubles,
+      writes: gaps.length,
+      longestGapMs: gaps.reduce((longest, gap) => Math.max(longest, gap), 0),
+      troubles: new Map(this.#troubles),
     }
   }
 
-  /** What is acknowledged from now on is in a report of its own. */
-  forgetTimes(): LoadReport {
-    const report = this.report()
-    this.#acks.splice(0)
+  /** What is met from now on is in a report of its own. */
+  mark(): void {
+    this.#times = this.#times.slice(-1)
     this.#troubles.clear()
-    return report
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -125,17 +129,32 @@ export class LoadPod implements AsyncDisposable {
 
   #take(line: string): void {
     const [word, number, at] = line.split(' ')
-    if (word === 'ack') this.#acks.push({ number: Number(number), atMs: Number(at) })
-    else this.#troubles.set(line, (this.#troubles.get(line) ?? 0) + 1)
+    if (word === 'ack') {
+      this.#acknowledged.add(Number(number))
+      this.#times.push(Number(at))
+    } else {
+      this.#troubles.set(line, (this.#troubles.get(line) ?? 0) + 1)
+    }
   }
 }
 
-function writerPod(name: string, image: string, url: string): object {
+function writerPod({
+  name,
+  image,
+  url,
+  nodeName,
+}: {
+  readonly name: string
+  readonly image: string
+  readonly url: string
+  readonly nodeName: string | undefined
+}): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name },
     spec: {
+      ...(nodeName === undefined ? {} : { nodeName }),
       restartPolicy: 'Always',
       terminationGracePeriodSeconds: 1,
       automountServiceAccountToken: false,

@@ -1,0 +1,76 @@
+// A node of Kubernetes that is drained, and one that has no power, under a load: nothing that was acknowledged is lost.
+
+import path from 'node:path'
+import { expect } from 'chai'
+import { failureOf } from '../../support/failure-of.ts'
+import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
+import { LoadedCluster } from '../support/loaded-cluster.ts'
+import { outputOf } from '../support/program.ts'
+import { useNamespace } from '../support/test-namespace.ts'
+import { KUBE } from '../support/tier.ts'
+
+describe('a cluster whose Kubernetes nodes go away', function () {
+  this.timeout(900_000)
+
+  const namespace = useNamespace('node', import.meta.filename)
+  let cluster: LoadedCluster
+  let away = ''
+
+  before('the operator', async () => {
+    await installOperator(namespace())
+    cluster = new LoadedCluster(namespace())
+    await cluster.create()
+    await cluster.load()
+    away = await cluster.placeOf(`${cluster.name}-node-1`)
+  })
+  after('the load', () => cluster[Symbol.asyncDispose]())
+  after('the operator', () => uninstallOperator(namespace()))
+
+  const drain = (node: string, ...flags: readonly string[]) =>
+    namespace().tier.kubectl([
+      'drain',
+      node,
+      `--pod-selector=app.kubernetes.io/instance=${cluster.name}`,
+      '--delete-emptydir-data',
+      ...flags,
+    ])
+
+  it('lets one be drained, and no second one beside it', async () => {
+    const second = await cluster.placeOf(`${cluster.name}-node-2`)
+    try {
+      await cluster.during('a planned drain', async () => {
+        await drain(away, '--timeout=150s')
+        const refusal = await failureOf(drain(second, '--timeout=5s'))
+        expect(String(refusal)).to.include("violate the pod's disruption budget")
+        await namespace().tier.kubectl(['uncordon', away, second])
+        const pods = ['pod', '-l', `app.kubernetes.io/instance=${cluster.name}`]
+        await namespace().kubectl(['wait', '--for=condition=Ready', ...pods, '--timeout=120s'])
+      })
+    } finally {
+      await namespace().tier.kubectl(['uncordon', away, second])
+    }
+  })
+
+  it('tells of one that has no power, and is whole when that is back', async function () {
+    if (!namespace().tier.isOwn) this.skip()
+    try {
+      await cluster.during('a node without power', async () => {
+        await power('stop', away)
+        await cluster.reaches('condition=Degraded')
+        await cluster.told('Degraded', 'NodeLost')
+        await power('start', away)
+        await cluster.reaches('condition=EtcdReady')
+      })
+    } finally {
+      await power('start', away)
+    }
+  })
+
+  it('has every document that was acknowledged', async () => {
+    expect(await cluster.lost()).to.deep.equal([])
+  })
+})
+
+function power(verb: 'start' | 'stop', node: string): Promise<string> {
+  return outputOf([path.join(KUBE, 'node'), verb, node])
+}

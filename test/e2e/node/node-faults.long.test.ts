@@ -1,0 +1,122 @@
+// What happens to the nodes of a cluster and to their operator under a load: nothing that was acknowledged is lost.
+
+import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
+import { installOperator, OPERATOR, uninstallOperator } from '../support/installed-operator.ts'
+import { LoadedCluster, print } from '../support/loaded-cluster.ts'
+import { useNamespace } from '../support/test-namespace.ts'
+
+/** In a container: every process but the first one, which only waits for the server. */
+const KILL_SERVER = `
+for (const entry of require('node:fs').readdirSync('/proc')) {
+  const pid = Number(entry)
+  if (pid > 1 && pid !== process.pid) process.kill(pid, 'SIGKILL')
+}
+`
+
+describe('the nodes of a cluster, when they or their operator fail', function () {
+  this.timeout(900_000)
+
+  const namespace = useNamespace('node', import.meta.filename)
+  let cluster: LoadedCluster
+
+  before('the operator', async () => {
+    await installOperator(namespace())
+    cluster = new LoadedCluster(namespace())
+    await cluster.create()
+    await cluster.load()
+  })
+  after('the load', () => cluster[Symbol.asyncDispose]())
+  after('the operator', () => uninstallOperator(namespace()))
+
+  const holder = () => namespace().value('lease', OPERATOR, '{.spec.holderIdentity}')
+  const pod = (name: string, jsonPath: string) => namespace().value('pod', name, jsonPath)
+
+  it('come back when a server is killed', async () => {
+    const victim = `${cluster.name}-node-1`
+    const restarts = '{.status.containerStatuses[0].restartCount}'
+
+    await cluster.during('a server killed', async () => {
+      await namespace().kubectl(['exec', victim, '--', 'node', '-e', KILL_SERVER])
+      await eventually(
+        'the container is started again',
+        () => pod(victim, restarts),
+        (count) => count === '1',
+      )
+      await namespace().kubectl(['wait', '--for=condition=Ready', `pod/${victim}`])
+    })
+  })
+
+  it('are each restarted once when the leading operator is killed in the middle of it', async () => {
+    const before = await cluster.podUIDs('node')
+
+    await cluster.during('restart, its operator killed', async () => {
+      await cluster.edit({ restartedAt: new Date().toISOString() })
+      await cluster.reaches('jsonpath={.status.operation.phase}=WaitReady')
+      const last = await holder()
+      const leader = last.slice(0, last.lastIndexOf('_'))
+      const begunMs = Date.now()
+      await namespace().kubectl(['delete', 'pod', leader, '--grace-period=0', '--force'])
+      await eventually('another one leads', holder, (now) => now !== '' && now !== last)
+      print(`another operator leads after ${Date.now() - begunMs} ms`)
+      await cluster.reaches('condition=Progressing=False')
+    })
+
+    const after = await cluster.podUIDs('node')
+    expect([...after.keys()]).to.deep.equal([...before.keys()])
+    expect([...after].filter(([name, uid]) => before.get(name) === uid)).to.deep.equal([])
+    expect(await timesCreated()).to.deep.equal({ 'node-0': 2, 'node-1': 2, 'node-2': 2 })
+  })
+
+  /** By the events of the controller of StatefulSets. */
+  const timesCreated = async (): Promise<Record<string, number>> => {
+    const fields = '{range .items[*]}{.count} {.message}{"\\n"}{end}'
+    const ofPods = ['--field-selector', 'reason=SuccessfulCreate', '-o', `jsonpath=${fields}`]
+    const lines = (await namespace().kubectl(['get', 'events', ...ofPods])).split('\n')
+    const created = lines.flatMap((line) => {
+      const found = /^(?<count>\d+) create Pod \w+-(?<name>node-\d+) /.exec(line)?.groups
+      return found === undefined ? [] : [[found['name'] ?? '', Number(found['count'])] as const]
+    })
+    return Object.fromEntries(created.toSorted(([one], [other]) => one.localeCompare(other)))
+  }
+
+  it('get larger volumes without a restart', async () => {
+    const before = await cluster.podUIDs('node')
+
+    await cluster.during('growth of volumes', async () => {
+      await cluster.edit({ nodes: { storage: { size: '2Gi' } } })
+      await eventually(
+        'every volume has the new size',
+        () => cluster.status('volumes[?(@.component=="Node")].capacity'),
+        (capacities) => capacities === '2Gi 2Gi 2Gi',
+      )
+    })
+
+    expect(await cluster.podUIDs('node')).to.deep.equal(before)
+    const template = '{.spec.volumeClaimTemplates[0].spec.resources.requests.storage}'
+    const set = `${cluster.name}-node`
+    expect(await namespace().value('statefulset', set, template)).to.equal('2Gi')
+    const sizes = (await namespace().kubectl(['exec', `${set}-2`, '--', 'df', '-m'])).split('\n')
+    const data = sizes.find((line) => line.endsWith('/var/lib/quarry')) ?? ''
+    expect(Number(data.split(/\s+/)[1])).to.be.greaterThan(1900)
+  })
+
+  it('are replaced by others when a volume is lost', async () => {
+    const victim = `${cluster.name}-node-2`
+    const nodeID = () => cluster.status('members[?(@.ordinal==2)].nodeID')
+    const lost = await nodeID()
+
+    await cluster.during('a volume lost', async () => {
+      await namespace().kubectl(['delete', 'pvc', `data-${victim}`, '--wait=false'])
+      await namespace().kubectl(['delete', 'pod', victim, '--grace-period=0', '--force'])
+      await cluster.told('Degraded', 'NodeDataLost')
+    })
+
+    expect(await nodeID()).to.match(/^[0-9a-f-]{36}$/)
+    expect(await nodeID()).to.not.equal(lost)
+  })
+
+  it('have every document that was acknowledged', async () => {
+    expect(await cluster.lost()).to.deep.equal([])
+  })
+})
