@@ -35,6 +35,12 @@ describe('a cluster whose Kubernetes nodes go away', function () {
       ...flags,
     ])
 
+  it('has a node in each zone', async () => {
+    const zones = (await cluster.status('members[*].zone')).split(' ')
+
+    expect(new Set(zones).size).to.equal(3)
+  })
+
   it('lets one be drained, and no second one beside it', async () => {
     const second = await cluster.placeOf(`${cluster.name}-node-2`)
     try {

@@ -80,6 +80,23 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
     return Object.fromEntries(created.toSorted(([one], [other]) => one.localeCompare(other)))
   }
 
+  it('stop at one pod for an image that does not exist, and start when it does', async () => {
+    const before = await cluster.podUIDs('node')
+    const image = await namespace().value('qsc', cluster.name, '{.status.image}')
+
+    await cluster.during('an image that does not exist', async () => {
+      await cluster.edit({ image: 'quarry.invalid/quarry:none' })
+      await cluster.told('Degraded', 'ImagePullFailed')
+      const now = await cluster.podUIDs('node')
+      const same = [...now].filter(([name, uid]) => before.get(name) === uid)
+      expect(same.map(([name]) => name)).to.have.members([
+        `${cluster.name}-node-0`,
+        `${cluster.name}-node-1`,
+      ])
+      await cluster.edit({ image })
+    })
+  })
+
   it('get larger volumes without a restart', async () => {
     const before = await cluster.podUIDs('node')
 
@@ -119,4 +136,38 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
   it('have every document that was acknowledged', async () => {
     expect(await cluster.lost()).to.deep.equal([])
   })
+
+  it('have secrets that nobody reads in logs, events and status', async () => {
+    const secrets = await namespace().kubectl(['get', 'secrets', '-o', 'json'])
+    const values = secretsIn(JSON.parse(secrets))
+    const [logs, events, clusters, config] = await Promise.all([
+      namespace().kubectl(['logs', `deployment/${OPERATOR}`, '--all-pods', '--tail=-1']),
+      namespace().kubectl(['get', 'events', '-o', 'yaml']),
+      namespace().kubectl(['get', 'qsc', '-o', 'yaml']),
+      namespace().kubectl(['get', 'configmaps,statefulsets,pods', '-o', 'yaml']),
+    ])
+
+    expect(values.length).to.be.greaterThan(3)
+    const shown = `${logs}${events}${clusters}${config}`
+    expect(values.filter((value) => shown.includes(value))).to.deep.equal([])
+  })
 })
+
+interface SecretList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string }
+    readonly data?: Readonly<Record<string, string>>
+  }[]
+}
+
+/** What would give a secret away: of keys and passwords the line in their middle, without the certificates beside them. */
+function secretsIn({ items }: SecretList): string[] {
+  return items
+    .filter(({ metadata: { name } }) => name.startsWith('books-'))
+    .flatMap(({ data = {} }) => Object.entries(data))
+    .filter(([key]) => key.endsWith('key') || key.endsWith('secret'))
+    .flatMap(([, encoded]) => {
+      const lines = Buffer.from(encoded, 'base64').toString().trim().split('\n')
+      return [encoded, lines[Math.floor(lines.length / 2)] ?? '']
+    })
+}
