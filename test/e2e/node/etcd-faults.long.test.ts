@@ -13,8 +13,8 @@ describe('the etcd of a cluster, when its members fail', function () {
   let cluster: LoadedCluster
 
   before('the operator', async () => {
-    await installOperator(namespace())
-    cluster = new LoadedCluster(namespace())
+    const image = await installOperator(namespace())
+    cluster = new LoadedCluster(namespace(), image)
     await cluster.create()
     await cluster.load()
   })

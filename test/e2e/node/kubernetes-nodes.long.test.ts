@@ -17,8 +17,8 @@ describe('a cluster whose Kubernetes nodes go away', function () {
   let away = ''
 
   before('the operator', async () => {
-    await installOperator(namespace())
-    cluster = new LoadedCluster(namespace())
+    const image = await installOperator(namespace())
+    cluster = new LoadedCluster(namespace(), image)
     await cluster.create()
     await cluster.load()
     away = await cluster.placeOf(`${cluster.name}-node-1`)

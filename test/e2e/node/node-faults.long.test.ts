@@ -21,8 +21,8 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
   let cluster: LoadedCluster
 
   before('the operator', async () => {
-    await installOperator(namespace())
-    cluster = new LoadedCluster(namespace())
+    const image = await installOperator(namespace())
+    cluster = new LoadedCluster(namespace(), image)
     await cluster.create()
     await cluster.load()
   })

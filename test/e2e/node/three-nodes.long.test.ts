@@ -13,8 +13,8 @@ describe('a cluster of three nodes', function () {
   let cluster: LoadedCluster
 
   before('the operator', async () => {
-    await installOperator(namespace())
-    cluster = new LoadedCluster(namespace())
+    const image = await installOperator(namespace())
+    cluster = new LoadedCluster(namespace(), image)
   })
   after('the load', () => cluster[Symbol.asyncDispose]())
   after('the operator', () => uninstallOperator(namespace()))

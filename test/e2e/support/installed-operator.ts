@@ -8,11 +8,11 @@ import type { TestNamespace } from './test-namespace.ts'
 const RELEASE = 'quarry'
 export const OPERATOR = 'quarry-operator'
 
-/** Resolves when it leads and serves. It looks after the clusters of this namespace alone. */
+/** Resolves with its image when it leads and serves. It looks after the clusters of this namespace alone. */
 export async function installOperator(
   namespace: TestNamespace,
   values: readonly string[] = [],
-): Promise<void> {
+): Promise<string> {
   const { tier, name } = namespace
   const [image, etcd] = [await quarryImage(tier), await etcdImage(tier)]
   const colon = image.lastIndexOf(':')
@@ -37,6 +37,7 @@ export async function installOperator(
   )
   const rollout = ['rollout', 'status', `deployment/${OPERATOR}`, '--timeout=120s']
   await namespace.kubectl(rollout)
+  return image
 }
 
 export async function uninstallOperator({ tier, name }: TestNamespace): Promise<void> {

@@ -2,7 +2,6 @@
 
 import { eventually } from './eventually.ts'
 import { LoadPod, type LoadReport } from './load-pod.ts'
-import { quarryImage } from './quarry-image.ts'
 import type { TestNamespace } from './test-namespace.ts'
 
 const NAME = 'books'
@@ -19,10 +18,13 @@ const WAIT_LIMIT_MS = 620_000
 export class LoadedCluster implements AsyncDisposable {
   readonly name = NAME
   readonly #namespace: TestNamespace
+  readonly #image: string
   #load: LoadPod | undefined
 
-  constructor(namespace: TestNamespace) {
+  /** The image is that of the load; that of the cluster is the operator's choice. */
+  constructor(namespace: TestNamespace, image: string) {
     this.#namespace = namespace
+    this.#image = image
   }
 
   /** Resolves when it is ready; prints how long that took. */
@@ -36,9 +38,8 @@ export class LoadedCluster implements AsyncDisposable {
   /** The load runs beside the first node, whose Kubernetes node no test may take away. */
   async load(): Promise<void> {
     await this.quarry('table', 'create', TABLE, '--shards', '3')
-    const image = await quarryImage(this.#namespace.tier)
     const nodeName = await this.placeOf(`${NAME}-node-0`)
-    const place = { image, service: NAME, table: TABLE, nodeName }
+    const place = { image: this.#image, service: NAME, table: TABLE, nodeName }
     this.#load = await LoadPod.start(this.#namespace, place)
   }
 
@@ -117,7 +118,7 @@ export class LoadedCluster implements AsyncDisposable {
   /** The numbers of all documents. */
   async found(): Promise<ReadonlySet<number>> {
     const lines = (await this.quarry('scan', TABLE)).split('\n').filter((line) => line !== '')
-    return new Set(lines.map((line): number => JSON.parse(line).number))
+    return new Set(lines.map((line) => Number(JSON.parse(line).key)))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
