@@ -141,7 +141,7 @@ async function buildClusterNode(
   damage.joined(membership)
   await disk.memory.see({ registered: identity.incarnation })
   await untilAnswered(() => opened.finishStart(), base)
-  life.onClose(plane.control.keepTellingSizes(() => sizesOf(opened.shards())))
+  keepTelling(base, plane, { sizes: () => sizesOf(opened.shards()), disk: () => guard.room() })
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
   life.onClose(() => depart(membership, { led: opened.shards, map }, { clock, log }))
@@ -289,6 +289,19 @@ function openStoreOf(
   }
   const made = { ...own, ...models, admit, randomBits: random64, indexes, random: Math.random }
   return openClusterStore(made, life, signal)
+}
+
+/** What the controller is told while this node runs. */
+function keepTelling(
+  { life }: Base,
+  { control }: ControlPlane,
+  told: {
+    readonly sizes: Parameters<ClusterAdmin['keepTellingSizes']>[0]
+    readonly disk: Parameters<ClusterAdmin['keepTellingDisk']>[0]
+  },
+): void {
+  life.onClose(control.keepTellingSizes(told.sizes))
+  life.onClose(control.keepTellingDisk(told.disk))
 }
 
 function random64(): string {

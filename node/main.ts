@@ -22,6 +22,7 @@ import { refuseDirectoryOfNode } from './directory-use.ts'
 import {
   addMetrics,
   apiOptionsOf,
+  guardedBy,
   indexesOf,
   openHybridClock,
   openJournal,
@@ -107,7 +108,7 @@ async function buildNode({ config, ...given }: NodeParts, life: Lifecycle): Prom
       coordination,
       stores,
       journal,
-      admit: (bytes, frees) => guard.assertRoomFor(bytes, frees),
+      ...guardedBy(guard),
       hybridClock,
       clock,
       log,

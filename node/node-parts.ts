@@ -26,7 +26,7 @@ import { DiskJournalDirectory } from './journal/disk-journal-directory.ts'
 import { Journal } from './journal/journal.ts'
 import { convertStores, markUnnumbered } from './shard/convert-store.ts'
 import type { DataDirectory } from './storage/data-directory.ts'
-import { DiskGuard } from './storage/disk-guard.ts'
+import { DiskGuard, type AdmitWrite } from './storage/disk-guard.ts'
 import { syncDirectory } from './storage/durable-file.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
@@ -161,6 +161,12 @@ export async function setAsideJournal(dataDirectory: string): Promise<string> {
   await rename(path.join(dataDirectory, 'journal'), kept)
   await syncDirectory(dataDirectory)
   return kept
+}
+
+/** By what writes are admitted, and what people see of the disk. */
+export function guardedBy(guard: DiskGuard) {
+  const admit: AdmitWrite = (bytes, frees) => guard.assertRoomFor(bytes, frees)
+  return { admit, disk: () => guard.room() }
 }
 
 /** Metrics are served from the start, because recovery may be long. */

@@ -106,6 +106,7 @@ export function describeNodes(nodes: readonly NodeAnswer[], screen: Output): str
     { title: 'LEADERS', align: 'right' },
     { title: 'IN', align: 'right' },
     { title: 'OUT', align: 'right' },
+    { title: 'DISK FREE', align: 'right' },
     { title: 'SAFE TO STOP' },
   ] as const
   const rows = nodes.map((node) => [
@@ -118,9 +119,15 @@ export function describeNodes(nodes: readonly NodeAnswer[], screen: Output): str
     formatCount(node.leaders),
     formatCount(node.movesIn),
     formatCount(node.movesOut),
+    diskOf(node),
     node.isSafeToStop ? 'yes' : `no: ${node.neededFor}`,
   ])
   return formatTable(columns, rows, screen)
+}
+
+function diskOf({ disk }: NodeAnswer): string {
+  if (disk === undefined) return '-'
+  return `${formatBytes(disk.freeBytes)} of ${formatBytes(disk.totalBytes)}`
 }
 
 function stateOf({ state, condition, emptying, heldUntil }: NodeAnswer): string {

@@ -23,6 +23,8 @@ export interface NodeAnswer {
   readonly unreached: string
   /** Until when it is given no leaderships; empty: it is. */
   readonly heldUntil: string
+  /** Its disk, if it has told of it. */
+  readonly disk: { readonly totalBytes: number; readonly freeBytes: number } | undefined
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingAnswer | undefined
 }
@@ -151,6 +153,7 @@ export function parseClusterShard(text: string): ClusterShardAnswer {
 
 function readNode(value: unknown): NodeAnswer {
   const emptying = memberOf(value, 'emptying')
+  const disk = memberOf(value, 'disk')
   return {
     id: textOf(value, 'id'),
     name: textOf(value, 'name'),
@@ -167,8 +170,13 @@ function readNode(value: unknown): NodeAnswer {
     neededFor: textOf(value, 'needed_for'),
     unreached: textOf(value, 'unreached'),
     heldUntil: textOf(memberOf(value, 'hold'), 'until'),
+    disk: disk === undefined ? undefined : readDisk(disk),
     emptying: emptying === undefined ? undefined : readEmptying(emptying),
   }
+}
+
+function readDisk(value: unknown): NodeAnswer['disk'] {
+  return { totalBytes: numberOf(value, 'total_bytes'), freeBytes: numberOf(value, 'free_bytes') }
 }
 
 function readEmptying(value: unknown): EmptyingAnswer {

@@ -22,6 +22,8 @@ export interface KnownNode {
   readonly operationId?: string | undefined
   /** It may be over. */
   readonly hold?: NodeHold | undefined
+  /** When it joined, where its record says so. */
+  readonly registeredAtMs?: number | undefined
   /** Undefined while the node is away. */
   readonly registration: NodeRegistration | undefined
   /** The last known ones, because a node may serve although its lease is lost. */
@@ -64,6 +66,7 @@ export class KnownCluster {
           state: observed.record?.state,
           operationId: observed.record?.operationId,
           hold: observed.record?.hold,
+          registeredAtMs: observed.record?.registeredAtMs,
           addresses: addresses ?? observed.record?.addresses,
         }))
       default:

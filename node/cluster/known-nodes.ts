@@ -15,6 +15,7 @@ export function knownNodes(map: Known, nowMs: number): readonly NodeReport[] {
   const counts = countReplicas(map)
   return map.nodes().flatMap((node) => {
     const { id, name, zone, state, registration, addresses, operationId, hold } = node
+    const { registeredAtMs } = node
     if (state === 'forgotten') return []
     const held = counts.get(id) ?? NOTHING
     const isEmptied = state === 'draining' || state === 'decommissioned'
@@ -32,6 +33,8 @@ export function knownNodes(map: Known, nowMs: number): readonly NodeReport[] {
       neededFor: NOT_NOW,
       updateWaitsFor: [NOT_NOW],
       operationId,
+      registeredAtMs,
+      disk: undefined,
       hold: holdLeftMs({ hold }, nowMs) > 0 ? hold : undefined,
       emptying: isEmptied ? emptyingOf(held) : undefined,
     }

@@ -164,8 +164,15 @@ export class Registrar {
     const operation = isSame ? before.operation : `join/${id}/${incarnation}`
     const { operationId, endedOperationId } = before ?? {}
     const hold = isSame ? before.hold : undefined
-    const life = { id, zone, name, addresses, state, incarnation, operation }
+    const registeredAtMs = this.#joinTime(before)
+    const life = { id, zone, name, addresses, state, incarnation, operation, registeredAtMs }
     return { ...life, operationId, endedOperationId, hold }
+  }
+
+  /** Nobody knows it any more if the node has joined before without saying when. */
+  #joinTime(before: NodeRecord | undefined): number | undefined {
+    if (before !== undefined) return before.registeredAtMs
+    return Math.max(0, Math.round(this.#options.clock.nowMs()))
   }
 
   #registration({ isLeaving, unreached }: Said): Buffer {

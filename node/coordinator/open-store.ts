@@ -1,4 +1,4 @@
-import type { AdmitWrite } from '../storage/disk-guard.ts'
+import type { AdmitWrite, DiskRoom } from '../storage/disk-guard.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
 import type { Log } from '../../lib/log.ts'
@@ -53,6 +53,8 @@ export interface StoreParts {
   readonly journal: Journal
   /** Throws DISK_FULL when the disk has no room for the write. Absent: every write is admitted. */
   readonly admit?: AdmitWrite
+  /** The file system of the data directory. Absent: the list of nodes says nothing of it. */
+  readonly disk?: () => DiskRoom | undefined
   readonly hybridClock: HybridClock
   readonly clock: Clock
   readonly log: Log

@@ -18,12 +18,12 @@ export function openSwarmStore(parts: StoreParts, life: Lifecycle): Promise<Open
 
 /** All shards are in this process, with one replica each. */
 function swarmPlace(
-  { stores, journal, admit, hybridClock, clock, log, nodeId, version }: StoreParts,
+  { stores, journal, admit, hybridClock, clock, log, nodeId, version, disk }: StoreParts,
   core: StoreCore,
 ): StorePlace {
   const { registry } = core
   const host = new ShardHost({ ...core, stores, journal, admit, hybridClock, clock, log })
-  const known = { nodeId, version, registry, clock }
+  const known = { nodeId, version, registry, clock, disk }
   return {
     host,
     replication: SWARM_REPLICATION,

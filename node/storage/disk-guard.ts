@@ -12,11 +12,19 @@ const CHECK_PERIOD_MS = 250
 const CHECK_WRITTEN_BYTES = 8 * 1024 * 1024
 
 /**
- * The part of Node's `StatFs` that the guard reads: free blocks, and the size of a block in bytes.
+ * The part of Node's `StatFs` that the guard reads: all blocks, those that this process may still write, and the size
+ * of a block in bytes.
  */
 export interface FileSystemRoom {
+  readonly blocks: number
   readonly bavail: number
   readonly bsize: number
+}
+
+/** A file system as a process sees that is not root: what is kept back for root is not free. */
+export interface DiskRoom {
+  readonly totalBytes: number
+  readonly freeBytes: number
 }
 
 /**
@@ -81,8 +89,16 @@ export class DiskGuard {
 
   /** The free bytes of the file system, with the reserve. Measured at the call. */
   freeBytes(): number {
-    const { bavail, bsize } = this.#statfs(this.#directory)
-    return bavail * bsize
+    return roomOf(this.#statfs(this.#directory)).freeBytes
+  }
+
+  /** For people and programs that look on. Measured at the call; undefined if the file system does not say. */
+  room(): DiskRoom | undefined {
+    try {
+      return roomOf(this.#statfs(this.#directory))
+    } catch {
+      return undefined // a write will meet the same, and tell
+    }
   }
 
   #isStale(bytes: number): boolean {
@@ -108,6 +124,10 @@ export class DiskGuard {
       `the disk is full: ${free}, ${reserved}; writes resume when there is room`,
     )
   }
+}
+
+function roomOf({ blocks, bavail, bsize }: FileSystemRoom): DiskRoom {
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize }
 }
 
 function mebibytes(bytes: number): string {

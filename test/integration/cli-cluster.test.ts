@@ -71,7 +71,9 @@ describe('quarry cluster', () => {
 
     const [header, ...rows] = stdout.trimEnd().split('\n')
     expect(exitCode).to.equal(0)
-    expect(header).to.match(/^NODE +STATE +API +VERSION +REPLICAS +LEADERS +IN +OUT +SAFE TO STOP/)
+    expect(header).to.match(
+      /^NODE +STATE +API +VERSION +REPLICAS +LEADERS +IN +OUT +DISK FREE +SAFE TO STOP/,
+    )
     expect(rows).to.have.length(4)
     expect(rows.find((row) => row.startsWith('7c1e42aa '))).to.match(/serving .* 4 +4 +0 +0 +yes$/)
   })

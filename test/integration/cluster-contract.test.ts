@@ -25,6 +25,12 @@ describe('a cluster', function () {
 })
 
 function describeSteering(operate: Operate): void {
+  async function disksOf(): Promise<readonly ShownNode['disk'][]> {
+    const listed = await operate('listNodes', NODES)
+    const shown: readonly ShownNode[] = JSON.parse(listed.body).nodes
+    return shown.map(({ disk }) => disk)
+  }
+
   async function shardsOf(table: string): Promise<readonly ShownShard[]> {
     return JSON.parse((await operate('listShards', `${SHARDS}?table=${table}`)).body).shards
   }
@@ -35,8 +41,22 @@ function describeSteering(operate: Operate): void {
     const shards = await shardsOf('books')
 
     expect(shown.map(({ state }) => state)).to.deep.equal(['serving', 'serving', 'serving'])
-    for (const node of shown) expect(node).to.have.property('safe_to_update').which.is.a('boolean')
+    for (const node of shown) {
+      expect(node).to.have.property('safe_to_update').which.is.a('boolean')
+      expect(Date.parse(node.registered_at ?? ''))
+        .to.be.a('number')
+        .above(0)
+    }
     expect(shards.map(({ replicas }) => replicas.length)).to.deep.equal([3, 3])
+  })
+
+  it('show how much room the disk of each node has, whichever is asked', async () => {
+    await until(async () => (await disksOf()).every((disk) => disk !== undefined))
+
+    for (const disk of [...(await disksOf()), ...(await disksOf()), ...(await disksOf())]) {
+      const { total_bytes: total, free_bytes: free } = must(disk, 'a disk')
+      expect(free).to.be.above(0).and.most(total)
+    }
   })
 
   it('let another replica lead', async () => {

@@ -7,7 +7,7 @@ import type { ShardPath } from './records/cluster-codec.ts'
 import type { MoveCause, MovePhase } from './records/move-record.ts'
 import type { NodeHold, NodeRegistration, NodeState } from './records/node-record.ts'
 import type { ClusterView } from './view/cluster-view.ts'
-import type { NodeCondition, NodeView } from './view/node-view.ts'
+import type { NodeCondition, NodeDisk, NodeView } from './view/node-view.ts'
 import { withUpdateGates } from './update-gate.ts'
 import type { ShardView } from './view/shard-view.ts'
 
@@ -62,6 +62,10 @@ export interface NodeReport {
   readonly operationId: string | undefined
   /** It is given no leaderships; undefined: it is. */
   readonly hold: NodeHold | undefined
+  /** When it joined, by its wall clock; undefined: nobody knows. */
+  readonly registeredAtMs: number | undefined
+  /** The file system of its data directory, as it said a short time ago; undefined while it is away. */
+  readonly disk: NodeDisk | undefined
   /** Only of a node that is to be emptied. */
   readonly emptying: EmptyingReport | undefined
 }
@@ -237,19 +241,21 @@ function reportNode(node: NodeView, cluster: ClusterView): Omit<NodeReport, 'upd
     leaders: led.size,
     movesIn: node.incoming,
     movesOut: node.outgoing,
+    disk: live === undefined ? undefined : node.disk,
     neededFor: neededFor(node, cluster),
-    ...wishesFor(node),
+    ...recordOf(node),
   }
 }
 
-/** What operators want of it. */
-function wishesFor(
+/** What its record says: who it is, and what operators want of it. */
+function recordOf(
   node: NodeView,
-): Pick<NodeReport, 'state' | 'name' | 'operationId' | 'hold' | 'emptying'> {
-  const { state, name, operationId, hold } = node.stored?.record ?? {}
+): Pick<NodeReport, 'state' | 'name' | 'registeredAtMs' | 'operationId' | 'hold' | 'emptying'> {
+  const { state, name, registeredAtMs, operationId, hold } = node.stored?.record ?? {}
   return {
     state,
     name,
+    registeredAtMs,
     operationId,
     hold: node.isHeld ? hold : undefined,
     emptying: state === undefined || state === 'serving' ? undefined : reportEmptying(node),

@@ -13,6 +13,7 @@ import { requestOfNode, type NodeRequest, type NodeWish } from '../core/node-req
 import type { Refusal } from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
 import { holdLeftMs, type NodeRecord } from '../core/records/node-record.ts'
+import type { NodeDisk } from '../core/view/node-view.ts'
 import type { Controller } from './controller.ts'
 import type { ControllerPeers } from './controller-calls.ts'
 import {
@@ -20,6 +21,7 @@ import {
   SIZES_MAX,
   type ControllerAnswer,
   type ControllerRequest,
+  type NodeTold,
   type ShardSize,
 } from './controller-requests.ts'
 
@@ -32,6 +34,8 @@ const LOOK_MS = 20
 /** Attempts of a wish for a node whose record changes meanwhile. */
 const ATTEMPTS_MAX = 10
 const SIZES_MS = 30_000
+/** A report has them for a minute. */
+const DISK_MS = 10_000
 
 /** The parts of a node by which it answers operators. */
 export interface ClusterAdminOptions {
@@ -137,16 +141,27 @@ export class ClusterAdmin {
 
   /** Tells the controller the sizes of the shards that this node leads, now and then. Answers how to stop. */
   keepTellingSizes(sizes: () => Promise<readonly ShardSize[]>): () => Promise<void> {
-    return this.#with.clock.every(SIZES_MS, async () => this.#tellSizes(await sizes()))
+    return this.#with.clock.every(SIZES_MS, async () => {
+      const some = (await sizes()).slice(0, SIZES_MAX)
+      if (some.length > 0) this.#tell({ sizes: some })
+    })
   }
 
-  #tellSizes(sizes: readonly ShardSize[]): void {
+  /** Tells the controller about the disk of this node, now and then. Answers how to stop. */
+  keepTellingDisk(look: () => NodeDisk | undefined): () => Promise<void> {
+    const { node, clock } = this.#with
+    return clock.every(DISK_MS, async () => {
+      const disk = look()
+      if (disk !== undefined) this.#tell({ sizes: [], disk: { node, disk } })
+    })
+  }
+
+  #tell(told: NodeTold): void {
     const { controller, map, peers } = this.#with
-    const some = sizes.slice(0, SIZES_MAX)
-    if (controller.elected !== undefined) return controller.elected.observeSizes(some)
+    if (controller.elected !== undefined) return controller.elected.hear(told)
     const elected = map.controller()
     const isReachable = elected !== undefined && map.addressOf(elected) !== undefined
-    if (isReachable && some.length > 0) peers.tellSizes(elected, some)
+    if (isReachable) peers.tell(elected, told)
   }
 
   /** Answers the record that is stored then. */

@@ -10,18 +10,18 @@ import {
   answerRequest,
   decodeAnswer,
   decodeRequest,
-  decodeSizes,
+  decodeTold,
   encodeAnswer,
   encodeRequest,
-  encodeSizes,
+  encodeTold,
   type ControllerAnswer,
   type ControllerRequest,
-  type ShardSize,
+  type NodeTold,
 } from './controller-requests.ts'
 
 /** Operations 96 to 111 are the cluster's. */
 const CONTROLLER_REQUEST = 96
-const SIZE_REPORT = 97
+const TOLD = 97
 
 /**
  * What a node answers as a candidate for controller. A node that is not elected refuses with NOT_LEADER:
@@ -40,13 +40,13 @@ export function controllerHandlers(controller: Controller): PeerHandlers {
   const told: PeerHandler = {
     kind: 'message',
     handle: ({ body }) => {
-      controller.elected?.observeSizes(decodeSizes(body))
+      controller.elected?.hear(decodeTold(body))
       return undefined
     },
   }
   return new Map<number, PeerHandler>([
     [CONTROLLER_REQUEST, asked],
-    [SIZE_REPORT, told],
+    [TOLD, told],
   ])
 }
 
@@ -54,8 +54,8 @@ export function controllerHandlers(controller: Controller): PeerHandlers {
 export interface ControllerPeers {
   /** Rejects as `PeerLink.call` does, and with UNAVAILABLE for a node without a known address. */
   ask(node: NodeId, request: ControllerRequest, timeoutMs: number): Promise<ControllerAnswer>
-  /** Sizes may get lost; they are told again. */
-  tellSizes(node: NodeId, sizes: readonly ShardSize[]): void
+  /** What is told may get lost; it is told again. */
+  tell(node: NodeId, told: NodeTold): void
 }
 
 /** The peers by the transport. `addressOf` answers `host:port`, as registrations have it. */
@@ -73,8 +73,8 @@ export function controllerPeers(
       const call = { operation: CONTROLLER_REQUEST, body: encodeRequest(request) }
       return decodeAnswer(await node.link(address(id)).call(call, { timeoutMs }))
     },
-    tellSizes: (id, sizes) => {
-      node.link(address(id)).send({ operation: SIZE_REPORT, body: encodeSizes(sizes) })
+    tell: (id, told) => {
+      node.link(address(id)).send({ operation: TOLD, body: encodeTold(told) })
     },
   }
 }

@@ -22,6 +22,7 @@ import {
 } from '../core/cluster-report.ts'
 import { requestMove, requestTransfer } from '../core/operator-requests.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
+import type { NodeDisk } from '../core/view/node-view.ts'
 import type { ElectedController } from './elected-controller.ts'
 
 /** The longest text of a name in a request. */
@@ -54,6 +55,19 @@ export type ControllerAnswer =
 export interface ShardSize {
   readonly path: ShardPath
   readonly bytes: number
+}
+
+/** The disk of the node that says so. */
+export interface ToldDisk {
+  readonly node: NodeId
+  readonly disk: NodeDisk
+}
+
+/** What a node tells the controller now and then, without being asked. */
+export interface NodeTold {
+  /** The shards that it leads. */
+  readonly sizes: readonly ShardSize[]
+  readonly disk?: ToldDisk | undefined
 }
 
 /** Rejects with UNAVAILABLE if the outcome is unknown, and with NOT_LEADER if nothing happened. */
@@ -113,20 +127,34 @@ export function decodeAnswer(bytes: Buffer): ControllerAnswer {
   throw invalid()
 }
 
-export function encodeSizes(sizes: readonly ShardSize[]): Buffer {
-  return Buffer.from(JSON.stringify({ sizes: sizes.map(({ path, bytes }) => [path, bytes]) }))
+export function encodeTold({ sizes, disk: told }: NodeTold): Buffer {
+  const pairs = sizes.map(({ path, bytes }) => [path, bytes])
+  const disk = told && [told.node, told.disk.totalBytes, told.disk.freeBytes]
+  return Buffer.from(JSON.stringify({ sizes: pairs, disk }))
 }
 
-/** Throws INVALID_ARGUMENT for other bytes. */
-export function decodeSizes(bytes: Buffer): readonly ShardSize[] {
-  const { sizes } = recordIn(bytes)
+/** Throws INVALID_ARGUMENT for other bytes. Earlier versions say nothing of disks. */
+export function decodeTold(bytes: Buffer): NodeTold {
+  const { sizes, disk } = recordIn(bytes)
   if (!Array.isArray(sizes) || sizes.length > SIZES_MAX) throw invalid()
+  return { sizes: sizesIn(sizes), ...(disk === undefined ? {} : { disk: diskIn(disk) }) }
+}
+
+function sizesIn(sizes: readonly unknown[]): readonly ShardSize[] {
   return sizes.map((pair: unknown) => {
     if (!Array.isArray(pair)) throw invalid()
     const [path, size]: readonly unknown[] = pair
     if (!isName(path) || !isWhole(size) || size < 0) throw invalid()
     return { path, bytes: size }
   })
+}
+
+function diskIn(value: unknown): ToldDisk {
+  if (!Array.isArray(value)) throw invalid()
+  const [node, totalBytes, freeBytes]: readonly unknown[] = value
+  if (!isName(node) || !isWhole(totalBytes) || !isWhole(freeBytes)) throw invalid()
+  if (totalBytes < 0 || freeBytes < 0) throw invalid()
+  return { node, disk: { totalBytes, freeBytes } }
 }
 
 function queryIn({ tableId, trouble, path, after, limit }: JsonRecord): ShardQuery {

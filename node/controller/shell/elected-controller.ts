@@ -23,10 +23,10 @@ import type { Refusal } from '../core/operator-requests.ts'
 import type { PlannedCommit } from '../core/planned-commit.ts'
 import type { ClusterView } from '../core/view/cluster-view.ts'
 import type { ControllerSettings } from '../core/view/settings.ts'
-import type { ShardPath } from '../core/records/cluster-codec.ts'
 import { holdLeftMs } from '../core/records/node-record.ts'
 import type { Observation } from '../core/view/observation.ts'
 import type { Step } from '../core/decisions/step.ts'
+import type { NodeTold } from './controller-requests.ts'
 import { ENDS_MAX, type AskEnds } from './replica-ends.ts'
 import { ClusterFeed, type CatalogKeys } from './cluster-feed.ts'
 
@@ -120,10 +120,12 @@ export class ElectedController {
     return read(this.#core.cluster)
   }
 
-  /** How large replicas are, as their leaders say. */
-  observeSizes(sizes: Iterable<{ readonly path: ShardPath; readonly bytes: number }>): void {
+  /** What a node tells: how large replicas are that it leads, and its disk. */
+  hear({ sizes, disk: told }: NodeTold): void {
     const nowMs = this.#options.clock.monotonicMs()
     for (const { path, bytes } of sizes) this.#core.observe({ kind: 'size', path, bytes }, nowMs)
+    if (told === undefined) return
+    this.#core.observe({ kind: 'disk', id: told.node, disk: told.disk }, nowMs)
   }
 
   /**

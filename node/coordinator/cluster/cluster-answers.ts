@@ -111,6 +111,10 @@ export interface ClusterNode {
   /** What a rolling update waits for before it stops the node; absent where it may. */
   readonly update_waits_for?: string
   readonly emptying?: NodeEmptying
+  /** When it joined, in ISO 8601; absent: it joined in an earlier version. */
+  readonly registered_at?: string
+  /** The file system of its data directory; `free_bytes` is what the node may still write. */
+  readonly disk?: { readonly total_bytes: number; readonly free_bytes: number }
 }
 
 /** How far a draining or decommissioned node is. */

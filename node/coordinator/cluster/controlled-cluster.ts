@@ -257,6 +257,7 @@ export class ControlledCluster implements ClusterService {
       ...(neededFor === undefined ? {} : { needed_for: neededFor }),
       ...updateOf(node),
       ...(emptying === undefined ? {} : { emptying }),
+      ...machineOf(node),
     }
   }
 
@@ -384,6 +385,17 @@ function updateOf({
 function holdOf({ untilMs, operationId }: NodeHold): NonNullable<ClusterNode['hold']> {
   const until = new Date(untilMs).toISOString()
   return { until, ...(operationId === undefined ? {} : { operation_id: operationId }) }
+}
+
+/** Since when it is there, and its disk. */
+function machineOf({
+  registeredAtMs: atMs,
+  disk,
+}: NodeReport): Pick<ClusterNode, 'registered_at' | 'disk'> {
+  return {
+    ...(atMs === undefined ? {} : { registered_at: new Date(atMs).toISOString() }),
+    ...(disk && { disk: { total_bytes: disk.totalBytes, free_bytes: disk.freeBytes } }),
+  }
 }
 
 function accepted(refusal: Refusal | undefined): void {

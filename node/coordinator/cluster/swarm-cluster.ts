@@ -4,6 +4,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { ReplicaLag } from '../../replication/core/follower-progress.ts'
+import type { DiskRoom } from '../../storage/disk-guard.ts'
 import type { Shard, ShardCondition } from '../../shard/shard.ts'
 import type { ShardId } from '../../shard/shard-id.ts'
 import type { OpenTable } from '../tables/open-table.ts'
@@ -26,6 +27,8 @@ export interface SwarmClusterOptions {
   readonly version: string
   readonly registry: TableRegistry
   readonly clock: Clock
+  /** The file system of the data directory. Undefined in a store that has none. */
+  readonly disk?: (() => DiskRoom | undefined) | undefined
   /** How every shard of the tables is. One that does not answer counts as failed. */
   readonly conditionsOf: (
     tables: readonly OpenTable[],
@@ -67,7 +70,8 @@ export class SwarmCluster implements ClusterService {
   }
 
   async nodes(): Promise<NodeList> {
-    const { nodeId, version } = this.#with
+    const { nodeId, version, disk } = this.#with
+    const room = disk?.()
     const { total, failed } = await this.#count()
     const node: ClusterNode = {
       id: nodeId,
@@ -83,6 +87,7 @@ export class SwarmCluster implements ClusterService {
       ...(total === 0 ? {} : { needed_for: ONLY }),
       safe_to_update: total === 0,
       ...(total === 0 ? {} : { update_waits_for: ONLY }),
+      ...(room && { disk: { total_bytes: room.totalBytes, free_bytes: room.freeBytes } }),
     }
     return { nodes: [node] }
   }

@@ -18,6 +18,8 @@ export interface ShownNode {
   readonly replicas: number
   readonly leaders: number
   readonly safe_to_stop: boolean
+  readonly registered_at?: string
+  readonly disk?: { readonly total_bytes: number; readonly free_bytes: number }
   readonly emptying?: {
     readonly done: boolean
     readonly replicas_left: number

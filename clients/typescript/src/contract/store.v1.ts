@@ -2655,6 +2655,21 @@ export interface components {
                 /** @description Present and true if more than the hundred of `waiting` wait. */
                 readonly truncated?: boolean;
             };
+            /**
+             * Format: date-time
+             * @description When it joined the cluster, by its own clock. Absent in swarm mode, and of a node that joined in an earlier version or
+             *     whose record one has written since.
+             */
+            readonly registered_at?: string;
+            /**
+             * @description The file system of its data directory. Nodes tell the controller every ten seconds. Absent of one that has not told for
+             *     a minute, that is away or of an earlier version, and while no controller reports.
+             */
+            readonly disk?: {
+                readonly total_bytes: number;
+                /** @description What it may still write. What the file system keeps back for root is not free. */
+                readonly free_bytes: number;
+            };
         };
         readonly ShardPage: {
             readonly shards: readonly components["schemas"]["ClusterShard"][];
@@ -4583,7 +4598,12 @@ export interface operations {
                      *           "moves_in": 0,
                      *           "moves_out": 0,
                      *           "safe_to_stop": false,
-                     *           "safe_to_update": false
+                     *           "safe_to_update": false,
+                     *           "registered_at": "2026-09-01T08:12:44.120Z",
+                     *           "disk": {
+                     *             "total_bytes": 107374182400,
+                     *             "free_bytes": 66571993088
+                     *           }
                      *         }
                      *       ]
                      *     }

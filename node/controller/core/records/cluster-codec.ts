@@ -79,10 +79,17 @@ export function decodeIdentity(bytes: Uint8Array): ClusterIdentity {
 
 export function encodeNode(record: NodeRecord): Buffer {
   const { id, zone, name, addresses, state, incarnation, operation } = record
-  const { operationId, endedOperationId, hold } = record
+  const { operationId, endedOperationId, hold, registeredAtMs } = record
   const life = { id, zone, name, ...addresses, state, incarnation, operation }
   const held = hold && [hold.untilMs, hold.ms, hold.operationId ?? null]
-  return encoded({ format: FORMAT, ...life, operationId, endedOperationId, hold: held })
+  return encoded({
+    format: FORMAT,
+    ...life,
+    operationId,
+    endedOperationId,
+    hold: held,
+    registeredAtMs,
+  })
 }
 
 export function decodeNode(bytes: Uint8Array): NodeRecord {
@@ -98,7 +105,13 @@ export function decodeNode(bytes: Uint8Array): NodeRecord {
     ...textIn(stored, 'operationId'),
     ...textIn(stored, 'endedOperationId'),
     ...holdIn(stored),
+    ...registrationTimeIn(stored),
   }
+}
+
+function registrationTimeIn(stored: StoredRecord): Pick<NodeRecord, 'registeredAtMs'> {
+  if (stored.member('registeredAtMs') === undefined) return {}
+  return { registeredAtMs: stored.count('registeredAtMs') }
 }
 
 function holdIn(stored: StoredRecord): Pick<NodeRecord, 'hold'> {

@@ -22,6 +22,8 @@ export interface NodeRecord {
   /** Those of its last life, so that people find it while it is away. */
   readonly addresses?: NodeRegistration['addresses'] | undefined
   readonly state: NodeState
+  /** When it joined, by its wall clock; absent: it joined in an earlier version, or one has written the record. */
+  readonly registeredAtMs?: number | undefined
   /** The greatest with which it has registered. A directory with a lower one is an older copy. */
   readonly incarnation: number
   /** Names the change that made this record. */

@@ -21,6 +21,16 @@ export interface Stored<Record> {
  */
 export type NodeCondition = 'serving' | 'leaving' | 'emptying' | 'away' | 'lost'
 
+/** After so long a figure of a disk is told no more. Nodes tell theirs every 10 s, so five may get lost. */
+const DISK_AGE_MAX_MS = 60_000
+
+/** The file system of a node's data directory, as the node has said. */
+export interface NodeDisk {
+  readonly totalBytes: number
+  /** What the node may still write. */
+  readonly freeBytes: number
+}
+
 /** A node as the controller knows it, with what it holds. */
 export class NodeView {
   readonly id: NodeId
@@ -48,6 +58,9 @@ export class NodeView {
   incoming = 0
   feeding = 0
   incomingBytes = 0
+  /** Undefined: it has not said for DISK_AGE_MAX_MS. */
+  disk: NodeDisk | undefined
+  #diskToldMs = -Infinity
 
   constructor(id: NodeId, nowMs: number) {
     this.id = id
@@ -98,6 +111,12 @@ export class NodeView {
     return this.condition === 'lost' || this.condition === 'emptying'
   }
 
+  /** What it says of its disk. No decision looks at it. */
+  tellDisk(disk: NodeDisk, nowMs: number): void {
+    this.disk = disk
+    this.#diskToldMs = nowMs
+  }
+
   /** Answers whether it can be used otherwise than before. */
   assess(nowMs: number, settings: ControllerSettings): boolean {
     const { condition, isSettled, isAwayLong, isHeld } = this
@@ -106,6 +125,7 @@ export class NodeView {
     this.isSettled = this.condition === 'serving' && knownMs >= settings.settleMs
     this.isAwayLong = !this.isLive && knownMs >= settings.targetAwayMaxMs
     this.isHeld = nowMs < this.heldUntilMs
+    if (nowMs - this.#diskToldMs > DISK_AGE_MAX_MS) this.disk = undefined
     const isOther = this.condition !== condition || this.isSettled !== isSettled
     return isOther || this.isAwayLong !== isAwayLong || this.isHeld !== isHeld
   }

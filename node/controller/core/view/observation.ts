@@ -10,6 +10,7 @@ import type { ShardPath } from '../records/cluster-codec.ts'
 import type { ClusterView, TableReplication } from './cluster-view.ts'
 import type { MoveRecord } from '../records/move-record.ts'
 import type { NodeRecord, NodeRegistration } from '../records/node-record.ts'
+import type { NodeDisk } from './node-view.ts'
 import type { ShardView } from './shard-view.ts'
 
 /**
@@ -64,6 +65,8 @@ export type Observation =
     }
   /** How large a replica is, as the shard's leader says now and then. */
   | { readonly kind: 'size'; readonly path: ShardPath; readonly bytes: number }
+  /** The disk of a node, as the node says now and then. */
+  | { readonly kind: 'disk'; readonly id: NodeId; readonly disk: NodeDisk }
 
 /** Puts the observation into the view. Answers the shard whose configuration or move it was about. */
 export function observe(
@@ -89,6 +92,9 @@ export function observe(
       return observeEnd(cluster, observation, nowMs)
     case 'size':
       return observeSize(cluster, observation, nowMs)
+    case 'disk':
+      cluster.nodes.get(observation.id)?.tellDisk(observation.disk, nowMs)
+      return undefined
     default:
       return unreachable(observation)
   }

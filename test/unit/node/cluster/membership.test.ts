@@ -109,7 +109,31 @@ describe('joinCluster', () => {
       state: 'serving',
       incarnation: 1,
       operation: 'join/n1/1',
+      registeredAtMs: Math.round(clock.nowMs()),
     })
+  })
+
+  it('says when it joined, in each of its lives', async () => {
+    const joinedMs = Math.round(clock.nowMs())
+    await (await join()).close()
+    await passTime(clock, 60_000)
+
+    await join()
+
+    expect(await record()).to.include({ incarnation: 2, registeredAtMs: joinedMs })
+  })
+
+  it('does not say when it joined if its record does not', async () => {
+    await (await join()).close()
+    const before = await common.get(nodeKey('n1'))
+    const { registeredAtMs: _, ...earlier } = decodeNode(before!.value)
+    const value = encodeNode(earlier)
+    await common.commit({ when: [], changes: [{ type: 'put', key: nodeKey('n1'), value }] })
+
+    await join()
+
+    expect(await record()).to.include({ incarnation: 2 })
+    expect(await record()).to.not.have.property('registeredAtMs')
   })
 
   it('takes its registration away when it closes, and keeps its record', async () => {

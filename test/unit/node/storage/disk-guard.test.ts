@@ -10,9 +10,13 @@ function guardOver(disk: { free: number }, reserveBytes: number) {
   const seen = { looks: 0 }
   const statfs = () => {
     seen.looks += 1
-    return { bavail: disk.free / 512, bsize: 512 }
+    return { blocks: (20 * MIB) / 512, bavail: disk.free / 512, bsize: 512 }
   }
   return { clock, seen, guard: new DiskGuard({ directory: '/d', clock, reserveBytes, statfs }) }
+}
+
+function silentFileSystem(): never {
+  throw new Error('EIO')
 }
 
 describe('DiskGuard', () => {
@@ -27,6 +31,14 @@ describe('DiskGuard', () => {
       message:
         'the disk is full: 10.0 MiB free, 9.0 MiB reserved; writes resume when there is room',
     })
+  })
+
+  it('tells how much room there is, and nothing where the file system does not say', () => {
+    const { guard, clock } = guardOver({ free: 9 * MIB }, MIB)
+    const silent = new DiskGuard({ directory: '/d', clock, statfs: silentFileSystem })
+
+    expect(guard.room()).to.deep.equal({ totalBytes: 20 * MIB, freeBytes: 9 * MIB })
+    expect(silent.room()).to.equal(undefined)
   })
 
   it('admits what makes room into half of the reserve', async () => {

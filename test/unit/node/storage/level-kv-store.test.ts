@@ -90,7 +90,7 @@ describe('LevelKvStore', () => {
       directory: root,
       clock: systemClock,
       reserveBytes: 100,
-      statfs: () => ({ bavail, bsize: 1 }),
+      statfs: () => ({ blocks: bavail, bavail, bsize: 1 }),
     })
     await using store = await LevelKvStore.open(nextDirectory(), { clock: systemClock, guard })
 

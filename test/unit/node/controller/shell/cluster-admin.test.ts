@@ -117,6 +117,33 @@ describe('ClusterAdmin', () => {
     expect(members.map(({ admin }) => admin.problem())).to.deep.equal(members.map(() => undefined))
   })
 
+  it('tells of the disk of each node, whichever is asked, for as long as the nodes tell', async () => {
+    const tellers = members.map(({ admin, node }) =>
+      admin.keepTellingDisk(() => ({ totalBytes: 1000, freeBytes: Number(node.id.slice(1)) })),
+    )
+    // The first message opens the connection and is lost.
+    await passTime(clock, 21_000)
+
+    const disks = new Map<string, unknown>()
+    for (const { admin, node } of members) {
+      disks.set(
+        node.id,
+        (await during(admin.report())).nodes.map(({ disk }) => disk),
+      )
+    }
+    const stopped = Promise.all(tellers.map((stop) => stop()))
+    await passTime(clock, 62_000)
+    await stopped
+
+    const told = [1, 2, 3, 4].map((freeBytes) => ({ totalBytes: 1000, freeBytes }))
+    for (const shown of disks.values()) expect(shown).to.deep.equal(told)
+    const { nodes } = await during(members[0]!.admin.report())
+    expect(nodes.map(({ disk }) => disk)).to.deep.equal(told.map(() => undefined))
+    expect(nodes.map(({ registeredAtMs }) => typeof registeredAtMs)).to.deep.equal(
+      told.map(() => 'number'),
+    )
+  })
+
   it('lists shards by pages on every node', async () => {
     const query = { tableId: 't', trouble: undefined, after: undefined, limit: 3 }
     for (const { admin } of members) {

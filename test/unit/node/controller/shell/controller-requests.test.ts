@@ -5,12 +5,13 @@ import { ServiceError } from '../../../../../lib/errors.ts'
 import {
   decodeAnswer,
   decodeRequest,
-  decodeSizes,
+  decodeTold,
   encodeAnswer,
   encodeRequest,
-  encodeSizes,
+  encodeTold,
   type ControllerAnswer,
   type ControllerRequest,
+  type NodeTold,
 } from '../../../../../node/controller/shell/controller-requests.ts'
 
 const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
@@ -32,6 +33,14 @@ const ANSWERS: Readonly<Record<'accepted' | 'refused', ControllerAnswer>> = {
   refused: { kind: 'refused', reason: 'busy' },
 }
 
+const TOLD: Readonly<Record<'sizes' | 'disk', NodeTold>> = {
+  sizes: { sizes: [{ path: 't/s', bytes: 7 }] },
+  disk: {
+    sizes: [],
+    disk: { node: 'n1', disk: { totalBytes: 107_374_182_400, freeBytes: 66_571_993_088 } },
+  },
+}
+
 describe('the calls of the controller', () => {
   it('are written and read as the golden file has them', () => {
     for (const [name, request] of Object.entries(REQUESTS)) {
@@ -42,9 +51,10 @@ describe('the calls of the controller', () => {
       expect(encodeAnswer(answer).toString()).to.equal(GOLDEN[name])
       expect(decodeAnswer(Buffer.from(GOLDEN[name] ?? ''))).to.deep.equal(answer)
     }
-    const sizes = [{ path: 't/s', bytes: 7 }]
-    expect(encodeSizes(sizes).toString()).to.equal(GOLDEN['sizes'])
-    expect(decodeSizes(encodeSizes(sizes))).to.deep.equal(sizes)
+    for (const [name, told] of Object.entries(TOLD)) {
+      expect(encodeTold(told).toString()).to.equal(GOLDEN[name])
+      expect(decodeTold(Buffer.from(GOLDEN[name] ?? ''))).to.deep.equal(told)
+    }
   })
 
   it('are refused when they are anything else', () => {
@@ -74,9 +84,16 @@ describe('the calls of the controller', () => {
       '{"sizes":[7]}',
       '{"sizes":[["t/s",-1]]}',
       '{"sizes":[["t/s",1.5]]}',
+      '{"disk":["n1",2,1]}',
+      '{"sizes":[],"disk":{}}',
+      '{"sizes":[],"disk":["",2,1]}',
+      '{"sizes":[],"disk":["n1",2]}',
+      '{"sizes":[],"disk":["n1",2,-1]}',
+      '{"sizes":[],"disk":["n1",2.5,1]}',
+      '{"sizes":[],"disk":null}',
     ]) {
       expect(
-        refuses(() => decodeSizes(Buffer.from(text))),
+        refuses(() => decodeTold(Buffer.from(text))),
         text,
       ).to.equal(true)
     }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { must } from '../../../../../lib/assert.ts'
 import { ManualClock, systemClock } from '../../../../../lib/clock.ts'
 import { ServiceError } from '../../../../../lib/errors.ts'
 import { ControlledCluster } from '../../../../../node/coordinator/cluster/controlled-cluster.ts'
@@ -57,6 +58,32 @@ describe('ControlledCluster', () => {
     })
     expect(nodes).to.include({ serving: 4, lost: 0 })
     expect(shards).to.include({ total: 3, leaderless: 0, under_replicated: 0 })
+  })
+
+  it('shows the disk of a node that is there and has told of it, and when it joined', async () => {
+    const disk = { totalBytes: 1000, freeBytes: 400 }
+    const record = control.core.cluster.nodes.get('n1')?.stored?.record
+    const joined = { ...must(record, 'n1'), registeredAtMs: 1_700_000_000_000 }
+    control.core.observe({ kind: 'node', id: 'n1', record: joined, revision: 10_000 }, 0)
+    for (const id of ['n1', 'n2', 'stranger']) {
+      control.core.observe({ kind: 'disk', id, disk }, 0)
+    }
+    control.leave('n2')
+
+    const { nodes } = await cluster.nodes()
+
+    expect(nodes.map(({ disk: shown }) => shown)).to.deep.equal([
+      { total_bytes: 1000, free_bytes: 400 },
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(nodes.map(({ registered_at: at }) => at)).to.deep.equal([
+      '2023-11-14T22:13:20.000Z',
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
 
   it('says that more waits than it names, and only then', async () => {

@@ -54,6 +54,7 @@ describe('SwarmCluster', () => {
       version: '1',
       registry,
       clock,
+      disk: () => ({ totalBytes: 1000, freeBytes: 400 }),
       conditionsOf: async (tables) =>
         new Map(
           tables
@@ -72,6 +73,8 @@ describe('SwarmCluster', () => {
     expect(shards).to.have.length(1)
     expect(shards[0]).to.deep.include({ id: failed?.id, leader: null, waits: 'disk gone' })
     expect((await cluster.summary()).shards).to.include({ total: 4, leaderless: 1 })
+    const [node] = (await cluster.nodes()).nodes
+    expect(node?.disk).to.deep.equal({ total_bytes: 1000, free_bytes: 400 })
   })
 
   const wishes: Readonly<Record<string, (cluster: ClusterService) => Promise<unknown>>> = {

@@ -254,7 +254,7 @@ function describeReceiving(name: string, openWorld: () => PeerWorld): void {
 
     it('fails when the disk is full, and leaves nothing', async () => {
       let free = 1_200_000
-      const statfs = () => ({ bavail: free, bsize: 1 })
+      const statfs = () => ({ blocks: free, bavail: free, bsize: 1 })
       const guard = new DiskGuard({ directory: '/', clock: systemClock, reserveBytes: 0, statfs })
       await start({
         arrivals: {

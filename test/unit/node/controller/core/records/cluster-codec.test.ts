@@ -34,6 +34,7 @@ const NODE = {
 const STEERED = { ...NODE, operationId: 'scale-down-7', endedOperationId: 'scale-down-6' }
 const HELD = { ...NODE, hold: { untilMs: 1_700_000_000_000, ms: 60_000, operationId: 'rollout-3' } }
 const HELD_BY_NOBODY = { ...NODE, hold: { untilMs: 1_700_000_000_000, ms: 60_000 } }
+const JOINED = { ...NODE, registeredAtMs: 1_700_000_000_000 }
 const REGISTRATION = {
   id: 'n1',
   incarnation: 3,
@@ -72,6 +73,7 @@ describe('the records of a cluster', () => {
       steered: encodeNode(STEERED).toString(),
       held: encodeNode(HELD).toString(),
       heldByNobody: encodeNode(HELD_BY_NOBODY).toString(),
+      joined: encodeNode(JOINED).toString(),
       registration: encodeRegistration(REGISTRATION).toString(),
       configuration: encodeConfiguration(CONFIGURATION).toString(),
       leaderless: encodeConfiguration({ ...CONFIGURATION, leader: undefined }).toString(),
@@ -88,6 +90,7 @@ describe('the records of a cluster', () => {
     expect(decodeNode(read('steered'))).to.deep.equal(STEERED)
     expect(decodeNode(read('held'))).to.deep.equal(HELD)
     expect(decodeNode(read('heldByNobody'))).to.deep.equal(HELD_BY_NOBODY)
+    expect(decodeNode(read('joined'))).to.deep.equal(JOINED)
     expect(decodeRegistration(read('registration'))).to.deep.equal(REGISTRATION)
     const configuration = { ...CONFIGURATION, revision: 9 }
     expect(decodeConfiguration(read('configuration'), 9)).to.deep.equal(configuration)
@@ -106,6 +109,7 @@ describe('the records of a cluster', () => {
       '{"format":1,"id":"n","zone":"","state":"asleep","operation":"o"}',
       '{"format":1,"id":"n","zone":"","state":"serving","incarnation":1,"operation":"o","hold":[1]}',
       '{"format":1,"id":"n","zone":"","state":"serving","incarnation":1,"operation":"o","hold":7}',
+      '{"format":1,"id":"n","zone":"","state":"serving","incarnation":1,"operation":"o","registeredAtMs":"2026"}',
       '{"format":1,"id":7,"zone":"","state":"serving","operation":"o"}',
     ]
 
