@@ -53,7 +53,7 @@ export function clusterInputOf(
   const decided: Decided = {
     ...versionAndImages(cluster, beside, defaults),
     nodes: poolDecision(beside.nodeSet, {
-      replicas: status?.nodes?.desired ?? spec.nodes.replicas,
+      replicas: onceStarted(status?.nodes?.desired) ?? spec.nodes.replicas,
       claimSize: claimSizeOf(cluster),
     }),
     ...(etcd === undefined ? {} : { etcd }),
@@ -101,6 +101,11 @@ export function etcdClaimSizeOf({ etcd }: Spec): string {
   return etcd?.storage.size ?? ETCD_STORAGE_SIZE
 }
 
+/** Before its first start a pool has none of the pods that it will have, and what depends on their number is made for those. */
+function onceStarted(desired: number | undefined): number | undefined {
+  return desired === 0 ? undefined : desired
+}
+
 /** As the live set has it. The steps that change it say what it is to have. */
 function poolDecision(
   set: SetView | undefined,
@@ -118,7 +123,10 @@ function etcdDecision(cluster: ClusterView, { etcdSet, etcd, secrets }: ReadBesi
   const replicas = spec.etcd?.replicas ?? ETCD_MEMBERS
   // The quota of a member follows from its volume, which the template of a set keeps.
   const claimSize = etcdSet === undefined ? etcdClaimSizeOf(spec) : `${etcdSet.claimBytes}`
-  const pool = poolDecision(etcdSet, { replicas: status?.etcd?.desired ?? replicas, claimSize })
+  const pool = poolDecision(etcdSet, {
+    replicas: onceStarted(status?.etcd?.desired) ?? replicas,
+    claimSize,
+  })
   const isNew = isForming(cluster, etcd)
   const members = isNew ? ordinalsBelow(pool.replicas) : memberOrdinals(cluster, etcd)
   return {

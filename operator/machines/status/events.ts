@@ -53,8 +53,7 @@ function conditionEvents(
     if (condition.status === good) return last === undefined ? [] : [recovered(condition)]
     // Not ready is what every operation makes of a cluster: the operation itself is told of.
     if (condition.type === 'Ready') return []
-    const message = `${condition.type} is ${condition.status}: ${condition.message}`
-    return [{ type: 'Warning', reason: condition.reason, message }]
+    return [{ type: 'Warning', reason: condition.reason, message: lapsed(condition) }]
   })
 }
 
@@ -63,6 +62,10 @@ function isTransition(
   { status, reason }: StoreClusterCondition,
 ): boolean {
   return last?.status !== status || last.reason !== reason
+}
+
+function lapsed({ type, status, message }: StoreClusterCondition): string {
+  return message === '' ? `${type} is ${status}` : `${type} is ${status}: ${message}`
 }
 
 function recovered({ type, status, reason, message }: StoreClusterCondition): OperatorEvent {

@@ -56,7 +56,7 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
       const last = await holder()
       const leader = last.slice(0, last.lastIndexOf('_'))
       const begunMs = Date.now()
-      await namespace().kubectl(['delete', 'pod', leader, '--grace-period=0', '--force'])
+      await namespace().kubectl(['exec', leader, '--', 'node', '-e', KILL_SERVER])
       await eventually('another one leads', holder, (now) => now !== '' && now !== last)
       print(`another operator leads after ${Date.now() - begunMs} ms`)
       await cluster.reaches('condition=Progressing=False')
@@ -74,7 +74,7 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
     const ofPods = ['--field-selector', 'reason=SuccessfulCreate', '-o', `jsonpath=${fields}`]
     const lines = (await namespace().kubectl(['get', 'events', ...ofPods])).split('\n')
     const created = lines.flatMap((line) => {
-      const found = /^(?<count>\d+) create Pod \w+-(?<name>node-\d+) /.exec(line)?.groups
+      const found = /^(?<count>\d+) create Pod \w+-(?<name>node-\d+) /i.exec(line)?.groups
       return found === undefined ? [] : [[found['name'] ?? '', Number(found['count'])] as const]
     })
     return Object.fromEntries(created.toSorted(([one], [other]) => one.localeCompare(other)))

@@ -102,6 +102,20 @@ describe('what is decided for the builders', () => {
     )
   })
 
+  it('has the same number of pods in the second pass of a new cluster as in the first', () => {
+    const second = clusterOf(
+      {},
+      {
+        nodes: { desired: 0, current: 0, ready: 0, updated: 0 },
+        etcd: { ready: 0, desired: 0, members: [] },
+      },
+    )
+    const [first, next] = [decidedOf(clusterOf({})), decidedOf(second)]
+
+    expect([next.nodes.replicas, next.etcd?.replicas]).to.deep.equal([3, 3])
+    expect([first.nodes.replicas, first.etcd?.replicas]).to.deep.equal([3, 3])
+  })
+
   it('lets members form a cluster until one of them was seen, and never again', () => {
     const forming = decidedOf(clusterOf({})).etcd
     expect([forming?.state, forming?.members]).to.deep.equal(['new', [0, 1, 2]])
