@@ -23,6 +23,8 @@ import { isClusterName } from './coordination/etcd/cluster-keys.ts'
 export const SECRET_BYTES_MIN = 16
 /** The old secret, and the new one; two changes that follow each other have three. */
 const ACCEPTED_SECRETS_MAX = 4
+const SECOND_MS = 1000
+const RELOAD_INTERVAL_MS = 60_000
 const DAY_MS = 86_400_000
 const NODE_NAME = /^[\w.-]{1,63}$/
 const ZONE = /^[\w.-]{1,63}$/
@@ -64,6 +66,11 @@ export const NODE_OPTIONS = {
     variable: 'QUARRY_CHECK_INTERVAL_MS',
     value: integer({ default: DAY_MS, min: 0, max: 30 * DAY_MS }),
     help: 'each replica is checked for damage, and compared with its leader, so often; 0: never',
+  },
+  reloadIntervalMs: {
+    variable: 'QUARRY_RELOAD_INTERVAL_MS',
+    value: integer({ default: RELOAD_INTERVAL_MS, min: SECOND_MS, max: DAY_MS, orZero: true }),
+    help: 'files of certificates, keys, passwords and secrets are looked at so often, and loaded again when they have changed; 0: only when asked',
   },
   zone: {
     variable: 'QUARRY_ZONE',

@@ -30,9 +30,30 @@ export interface ClusterFiles {
   readonly etcdTls: Partial<PemFiles> | undefined
 }
 
+/**
+ * Where files are read.
+ *
+ * Contract:
+ * - `content` follows links and answers what is there at the call. It rejects as `readFile` of Node does: a file that is
+ *   not there with the code ENOENT.
+ * - `mode` answers the permission bits of the file that a path leads to, and rejects in the same way.
+ */
+export interface FileReader {
+  content(path: string): Promise<Buffer>
+  mode(path: string): Promise<number>
+}
+
+const DISK: FileReader = {
+  content: (path) => readFile(path),
+  mode: async (path) => (await stat(path)).mode,
+}
+
 /** Reads all files that the configuration names. Throws a ConfigurationError that names every problem. */
-export async function readClusterFiles(config: ClusterNodeConfig): Promise<ClusterFiles> {
-  const files = new NamedFiles(config)
+export async function readClusterFiles(
+  config: ClusterNodeConfig,
+  reader: FileReader = DISK,
+): Promise<ClusterFiles> {
+  const files = new NamedFiles(config, reader)
   const secret = (await files.secret('clusterSecretFile')) ?? Buffer.alloc(0)
   const [ca, cert, key] = [
     await files.pem('peerTlsCa'),
@@ -43,8 +64,8 @@ export async function readClusterFiles(config: ClusterNodeConfig): Promise<Clust
   const accepted: Buffer[] = []
   for (const path of config.acceptedSecretFiles) accepted.push(...(await files.further(path)))
   const etcd = await etcdFilesOf(files, config)
+  const mode = await files.mode('clusterSecretFile')
   files.assertAll()
-  const { mode } = await stat(config.clusterSecretFile)
   return {
     secret,
     accepted: accepted.filter((one) => !one.equals(secret)),
@@ -58,7 +79,7 @@ type EtcdFiles = Pick<ClusterFiles, 'etcdUser' | 'etcdTls'>
 
 /** As `readClusterFiles`, only those for etcd. */
 export async function readEtcdFiles(config: ClusterNodeConfig): Promise<EtcdFiles> {
-  const files = new NamedFiles(config)
+  const files = new NamedFiles(config, DISK)
   const etcd = await etcdFilesOf(files, config)
   files.assertAll()
   return etcd
@@ -86,10 +107,12 @@ type NamedFile = 'clusterSecretFile' | 'etcdPasswordFile' | 'etcdCa' | FileOptio
 
 class NamedFiles {
   readonly #config: ClusterNodeConfig
+  readonly #reader: FileReader
   readonly #problems: string[] = []
 
-  constructor(config: ClusterNodeConfig) {
+  constructor(config: ClusterNodeConfig, reader: FileReader) {
     this.#config = config
+    this.#reader = reader
   }
 
   /** The content without the line feed that editors put at its end. */
@@ -113,7 +136,7 @@ class NamedFiles {
   /** The secret of a file that may be missing or empty. */
   async further(path: string): Promise<readonly Buffer[]> {
     try {
-      const secret = withoutLineFeed(await readFile(path))
+      const secret = withoutLineFeed(await this.#reader.content(path))
       if (secret.length === 0) return []
       const objection = objectionTo(secret)
       if (objection !== undefined) this.#refuseFurther(path, objection)
@@ -147,6 +170,17 @@ class NamedFiles {
     return content
   }
 
+  /** 0 if there is a problem already: a file may be replaced between two looks at it. */
+  async mode(option: NamedFile): Promise<number> {
+    if (this.#problems.length > 0) return 0
+    try {
+      return await this.#reader.mode(this.#config[option])
+    } catch (error) {
+      this.refuse(option, `it cannot be read: ${messageOf(error)}`)
+      return 0
+    }
+  }
+
   refuse(option: NamedFile, why: string): void {
     this.#problems.push(`${flagName(option)} ${this.#config[option]}: ${why}`)
   }
@@ -159,7 +193,7 @@ class NamedFiles {
     const place = this.#config[option]
     if (place === '') return undefined
     try {
-      return await readFile(place)
+      return await this.#reader.content(place)
     } catch (error) {
       this.refuse(option, `it cannot be read: ${messageOf(error)}`)
       return undefined

@@ -28,7 +28,8 @@ import { NodeIdentity } from './cluster/node-identity.ts'
 import { PeerReach, reachHandlers } from './cluster/peer-reach.ts'
 import { untilAnswered } from './cluster/until-answered.ts'
 import { advertisedAddresses, type ClusterNodeConfig } from './cluster-config.ts'
-import { readClusterFiles, type ClusterFiles } from './cluster-files.ts'
+import { readClusterFiles } from './cluster-files.ts'
+import { FilesWatch } from './files-watch.ts'
 import { LoadedFiles } from './loaded-files.ts'
 import { mediaOf, providersOf } from './config.ts'
 import { KeySeal } from './providers/access/key-seal.ts'
@@ -97,12 +98,13 @@ async function buildClusterNode(
   const log = openServerLog(config.logLevel, 'store')
   const metrics = new ApiMetrics()
   const loop = buildLoopWatch(clock, log)
-  const files = await readClusterFiles(config)
+  const read = () => readClusterFiles(config)
+  const { loaded, files } = await LoadedFiles.open(config, { read, clock })
   if (files.secretIsExposed) {
     const file = config.clusterSecretFile
     log.warn('other users of this machine can read the secret of the cluster: chmod 600', { file })
   }
-  const loaded = new LoadedFiles(config, files)
+  metrics.addLines(() => loaded.lines())
   const base: Base = { config, loaded, life, clock, log, signal: stop }
 
   const serving = new StartingNode()
@@ -119,6 +121,7 @@ async function buildClusterNode(
   log.info('the health port answers', { health: health.url })
   const disk = await openDisk(base)
   const { guard, identity } = disk
+  const { settings, endWatch } = openSettings(base, { nodeId: disk.nodeId, levelOf })
   const plane = await openControlPlane(base, disk)
   const { coordination, map } = plane
   if (await untilAnswered(() => followSeenLives(coordination, identity), base)) {
@@ -127,12 +130,11 @@ async function buildClusterNode(
   const damage = new DamageReport(identity, log)
   const opened = await openStoreOf(base, { ...disk, ...plane }, damage)
   const { store, cluster } = opened
+  loaded.keepSecretsOf((secrets) => opened.sealedKeys.lostWith(secrets))
+  life.onClose(endWatch) // before the store, which it asks
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
   life.onClose(() => health.close()) // before the store, whose metrics it shows
-  const loadFiles = (): Promise<ClusterFiles> =>
-    loaded.load((secrets) => opened.sealedKeys.lostWith(secrets))
-  const settings = new ReloadedSettings({ node: disk.nodeId, clock, log, levelOf, loadFiles })
   const apiOptions = { ...apiOptionsOf(config, log), settings }
   const api = await startApiServer({ ...apiOptions, service: store, cluster, metrics, loop })
   life.onClose(() => api.close())
@@ -164,6 +166,29 @@ interface Base extends Parts {
   readonly life: Lifecycle
   /** Ends a start that nobody waits for any more. */
   readonly signal: AbortSignal
+}
+
+/**
+ * What may be loaded again. Files are watched from here on, because etcd may refuse a node that starts until its
+ * certificate is replaced.
+ */
+function openSettings(
+  { config: { reloadIntervalMs: intervalMs }, loaded, life, clock, log }: Base,
+  { nodeId, levelOf }: Pick<NodeParts, 'levelOf'> & { readonly nodeId: string },
+) {
+  const settings = new ReloadedSettings({ node: nodeId, clock, log, levelOf, files: loaded })
+  if (intervalMs === 0) return { settings, endWatch: () => undefined }
+  const watch = new FilesWatch({
+    look: () => loaded.look(),
+    load: () => settings.loadFiles(),
+    intervalMs,
+    clock,
+    random: Math.random,
+    log,
+  })
+  const endWatch = () => watch.close()
+  life.onClose(endWatch)
+  return { settings, endWatch }
 }
 
 type Disk = Awaited<ReturnType<typeof openDisk>>

@@ -9,6 +9,7 @@ import { ConfigurationError } from '../lib/options.ts'
 import type { ServerLog } from '../lib/process/server-process.ts'
 import type { ClusterFiles } from './cluster-files.ts'
 import type { LoadedFile, LoadedSettings, NodeSettings } from './coordinator/node-settings.ts'
+import type { LoadedFiles } from './loaded-files.ts'
 
 const SALT = 'quarry'
 const FINGERPRINT_BYTES = 8
@@ -21,8 +22,8 @@ export interface ReloadOptions {
   readonly log: ServerLog
   /** The level of the configuration, which is read again. */
   readonly levelOf: () => Promise<LogLevel>
-  /** Reads the files and puts them to use, all or none. Absent: the node has none. */
-  readonly loadFiles?: () => Promise<ClusterFiles>
+  /** Absent: the node has none. */
+  readonly files?: Pick<LoadedFiles, 'load'>
 }
 
 /** Reloads one after the other. */
@@ -34,33 +35,40 @@ export class ReloadedSettings implements NodeSettings {
     this.#with = options
   }
 
-  reload(wish: { readonly logLevel?: LogLevel | undefined }): Promise<LoadedSettings> {
-    const reloading = this.#last.then(() => this.#reload(wish))
-    this.#last = reloading.catch(() => undefined)
-    return reloading
+  reload({ logLevel }: { readonly logLevel?: LogLevel | undefined }): Promise<LoadedSettings> {
+    return this.#inTurn(async () => {
+      const { log, levelOf } = this.#with
+      try {
+        return await this.#load(logLevel ?? (await levelOf()), 'asked')
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) throw error
+        const problems = error.problems.join('; ')
+        log.warn('settings were not loaded', { error: problems })
+        throw new ServiceError('CONFLICT', `nothing was replaced: ${problems}`, { cause: error })
+      }
+    })
   }
 
-  async #reload({
-    logLevel,
-  }: {
-    readonly logLevel?: LogLevel | undefined
-  }): Promise<LoadedSettings> {
-    const { node, clock, log, levelOf, loadFiles } = this.#with
-    try {
-      const level = logLevel ?? (await levelOf())
-      const loaded = await loadFiles?.()
-      log.level = level
-      const files = loaded === undefined ? [] : await loadedFiles(loaded)
-      const digest = sha256(JSON.stringify([level, files]))
-      log.info('settings loaded', { digest, logLevel: level })
-      const loadedAt = new Date(clock.nowMs()).toISOString()
-      return { node, loaded_at: loadedAt, log_level: level, digest, files }
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error
-      const problems = error.problems.join('; ')
-      log.warn('settings were not loaded', { error: problems })
-      throw new ServiceError('CONFLICT', `nothing was replaced: ${problems}`, { cause: error })
-    }
+  /** Loads the files as `reload` does, and keeps the level. Rejects as `LoadedFiles.load` does; who calls it logs that. */
+  loadFiles(): Promise<LoadedSettings> {
+    return this.#inTurn(() => this.#load(this.#with.log.level, 'changed'))
+  }
+
+  #inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
+    const acting = this.#last.then(act)
+    this.#last = acting.catch(() => undefined)
+    return acting
+  }
+
+  async #load(level: LogLevel, why: 'asked' | 'changed'): Promise<LoadedSettings> {
+    const { node, clock, log, files: own } = this.#with
+    const loaded = await own?.load()
+    log.level = level
+    const files = loaded === undefined ? [] : await loadedFiles(loaded)
+    const digest = sha256(JSON.stringify([level, files]))
+    log.info('settings loaded', { digest, logLevel: level, why })
+    const loadedAt = new Date(clock.nowMs()).toISOString()
+    return { node, loaded_at: loadedAt, log_level: level, digest, files }
   }
 }
 

@@ -23,7 +23,8 @@ etcd and the same secret. When the node serves, it prints its addresses on stand
 output: as one line of JSON, if that is not a terminal. The log goes to standard
 error, as JSON lines, if that is not a terminal. Ctrl-C hands its leaderships over and ends the node in order, a second Ctrl-C at once.
 SIGHUP loads secrets, certificates and the level of the log again, unless standard
-input is a terminal; so does ${ownCommand('cluster reload')}.
+input is a terminal; so does ${ownCommand('cluster reload')}. Secrets and certificates
+that change are loaded without it, within about a minute.
 ${settingsHelp(NODE_OPTIONS)}${examples([
   'a node of the cluster "books"',
   ownCommand(

@@ -63,6 +63,8 @@ class Rotation implements AsyncDisposable {
       '--accepted-secret-files',
       files.accepted,
     ]
+    // Nodes load when this test asks them to, and not in the middle of its steps.
+    const config = await cluster.file('quarry.yaml', 'reload_interval_ms: 0\n')
     const names = ['--peer-names', '127.0.0.1,images.test,next.images.test']
     const pem = [
       '--peer-tls-ca',
@@ -72,7 +74,7 @@ class Rotation implements AsyncDisposable {
       '--peer-tls-key',
       files.key,
     ]
-    await cluster.add(3, [...secrets, ...pem, ...names])
+    await cluster.add(3, ['--config', config, ...secrets, ...pem, ...names])
     const model = await ProviderServer.start(openaiDouble)
     const rotation = new Rotation(cluster, files, model)
     using client = rotation.client(0)

@@ -88,6 +88,8 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `The hand-over takes up to ${seconds('node/cluster/departure.ts', 'DEPARTURE_MS')} s, so give the process a minute`,
     `every ${numberIn('node/cluster-config.ts', 'DAY_MS') / HOUR_MS} hours (\`check_interval_ms\`)`,
     `at ${numberIn('node/coordinator/cluster/replica-audit.ts', 'BYTES_PER_SECOND') / MIB} MiB/s at most`,
+    `every ${numberIn('node/cluster-config.ts', 'RELOAD_INTERVAL_MS') === MINUTE_MS ? 'minute' : '?'} (\`reload_interval_ms\``,
+    `a ${numberIn('node/files-watch.ts', 'SETTLE_PART') === 10 ? 'tenth' : '?'} of the interval apart`,
     `more than ${inWords(seconds('node/coordinator/shards/stale-reads.ts', 'FRESH_MS'))} seconds old`,
     `after ${numberIn('node/coordinator/read-pins.ts', 'PIN_MAX_MS') === HOUR_MS ? 'an hour' : '?'} if they meet`,
     `after ${inWords(minutes('node/shard/housekeeping/history-collection.ts', 'HISTORY_RETENTION_MS'))} minutes if their leaders`,

@@ -18,6 +18,7 @@ const COMPOSERS: ReadonlySet<string> = new Set([
   'cluster-files.ts',
   'cluster-node.ts',
   'directory-use.ts',
+  'files-watch.ts',
   'loaded-files.ts',
   'node-parts.ts',
   'recover-control-plane.ts',

@@ -30,6 +30,7 @@ export const OWNED_NODE_OPTIONS = {
   peer_tls_cert: 'belongs to the operator',
   peer_tls_key: 'belongs to the operator',
   peer_names: 'belongs to the operator',
+  reload_interval_ms: 'belongs to the operator, which replaces Secrets under running nodes',
   secrets_dir: 'follows from spec.secretStoreRef',
   log_level: 'follows from spec.logLevel',
 } as const

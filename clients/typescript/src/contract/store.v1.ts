@@ -737,6 +737,9 @@ export interface paths {
          *     accepted takes no more calls, and ends. The answer says what is loaded, so that a deployment can
          *     wait for it: a Secret of Kubernetes reaches the files of a pod within about a minute.
          *
+         *     A node of a cluster also loads files by itself when what they hold has changed (`reload_interval_ms`, a
+         *     minute), and keeps the log's level then.
+         *
          *     If a file is missing or of no use, such as a certificate beside the key of another one, or if a key of a model
          *     would be left that no secret opens (`model_keys` of the status), nothing is replaced, and the answer is 409. Loading again what is loaded already changes nothing. `log_level`
          *     holds until the next reload; without it the level of the configuration file, if the node was started
