@@ -2,7 +2,7 @@
 
 import { kindNamed } from '../children/child-kinds.ts'
 import type { ObjectVersion } from '../machines/pass/decision.ts'
-import { bytesText } from '../machines/status/bytes-text.ts'
+import { bytesText } from '../machines/pass/bytes-text.ts'
 import { ANNOTATIONS } from '../resources/parts/names.ts'
 import type { ObjectRef, StoredObject } from '../runtime/api/api-object.ts'
 import type { JsonPatchStep } from '../runtime/api/kubernetes-api.ts'

@@ -1,6 +1,7 @@
 // The events that the operator records about a cluster.
 
 import { CONDITION_REASONS } from '../kinds/cluster/conditions.ts'
+import { AUTO_GROWN } from '../machines/status/events.ts'
 import type { StepEvent } from '../machines/status/step-events.ts'
 import { OPERATIONS } from './operations.ts'
 
@@ -29,6 +30,12 @@ const STEP_REFUSED: EventRow = [
   'the API server does not take what the operator writes, in its own words: a right, a quota, the level of Pod Security or an admission policy is in the way',
 ]
 
+const VOLUMES_AUTO_GROWN: EventRow = [
+  AUTO_GROWN,
+  'Normal',
+  'a volume was nearly full, and all volumes of nodes grow by spec.nodes.storage.autoGrow; the message has the new size',
+]
+
 /** All events, by their reasons. */
 export function eventRows(): readonly EventRow[] {
   const operations = Object.entries(OPERATIONS).flatMap(([type, { means }]): EventRow[] => [
@@ -40,7 +47,7 @@ export function eventRows(): readonly EventRow[] {
     'Normal',
     means,
   ])
-  return [...operations, ...steps, STEP_REFUSED]
+  return [...operations, ...steps, VOLUMES_AUTO_GROWN, STEP_REFUSED]
 }
 
 /** Whether the page explains an event with this reason: by its own row, or as the reason of a condition. */

@@ -8,6 +8,7 @@
 //   DC4  With an observation that is settled no step is taken, and the status is equal to the one that was read.
 
 import { operate, pausedMove } from './operations/choosing.ts'
+import { autoGrow, withGrownSize } from './objects/auto-grow.ts'
 import { tendClaims } from './objects/claims.ts'
 import type { Decision } from './pass/decision.ts'
 import { deleteCluster } from './operations/deletion.ts'
@@ -41,7 +42,8 @@ export function decide(observed: Observed): Decision {
 /** The memory with what is new in this observation. */
 function learned(read: Pass): Memory {
   if (read.observed.cluster.deletedAtMs !== undefined) return read.memory
-  const withPods = { ...read, memory: withAddedPods(read) }
+  const withSize = { ...read, memory: withGrownSize(read) }
+  const withPods = { ...withSize, memory: withAddedPods(withSize) }
   const withNodes = { ...withPods, memory: withMembers(withPods) }
   return withEtcdMembers(withNodes)
 }
@@ -57,6 +59,8 @@ function nextMove(pass: Pass): Move {
   // Volumes grow before anything is asked of pods, the store or the spec: a full one may be what ails them.
   const growing = growClaims(pass)
   if (growing !== undefined) return growing
+  const grown = autoGrow(pass)
+  if (grown !== undefined) return grown
   if (specProblem(pass) !== undefined) return finishOnly(pass, 'InvalidSpec')
   if (observed.secretProblems.length > 0) return finishOnly(pass, 'WaitingForFreshState')
   return applyChildren(pass) ?? repair(pass) ?? work(pass)

@@ -20,8 +20,18 @@ export function desiredOf(cluster: ClusterView, input: ClusterInput): Desired {
     template,
     etcdTemplate: etcd === undefined ? NO_TEMPLATE : factsOf(buildEtcdSet(input, etcd)),
     claimBytes: quantityBytes(claimSizeOf(cluster)),
+    specClaimBytes: quantityBytes(cluster.spec.nodes.storage.size),
+    ...autoGrowOf(cluster),
     etcdClaimBytes: quantityBytes(etcdClaimSizeOf(cluster.spec)),
   }
+}
+
+/** The rules of the kind ask for `maxSize` where growth is enabled. */
+function autoGrowOf({ spec }: ClusterView): Pick<Desired, 'autoGrow'> {
+  const { enabled, thresholdPercent, increment, maxSize } = spec.nodes.storage.autoGrow
+  if (!enabled || maxSize === undefined) return {}
+  const incrementBytes = quantityBytes(increment)
+  return { autoGrow: { thresholdPercent, incrementBytes, maxBytes: quantityBytes(maxSize) } }
 }
 
 const NO_TEMPLATE: TemplateFacts = { digest: '', version: '', image: '' }

@@ -15,6 +15,7 @@ import { clusterViewOf } from '../observe/cluster-view.ts'
 import { textAt } from '../observe/json-fields.ts'
 import { poolViewOf } from '../observe/pool-view.ts'
 import type { StorageClasses } from '../observe/storage-classes.ts'
+import { withUsage } from '../observe/volume-usage.ts'
 import type { ClusterInput } from '../resources/parts/cluster-input.ts'
 import { ANNOTATIONS, objectNames } from '../resources/parts/names.ts'
 import type { Component } from '../resources/parts/names.ts'
@@ -99,7 +100,7 @@ export async function gather(
     children,
     specProblems: [],
     secretProblems: secrets.problems,
-    nodes: nodes.view,
+    nodes: withUsage(nodes.view, storeView, view.name),
     etcdPool: hasEtcd ? etcdPool.view : undefined,
     store: storeView,
     etcd: etcdView,

@@ -64,7 +64,16 @@ function storeNodeOf(node: ClusterNode): StoreNode {
     ...(node.needed_for !== undefined && { neededFor: node.needed_for }),
     ...(node.emptying !== undefined && { emptying: emptyingOf(node.emptying) }),
     ...(node.operation_id !== undefined && { operation: node.operation_id }),
+    ...(node.disk !== undefined && { disk: diskOf(node.disk) }),
+    ...(node.registered_at !== undefined && { registeredAt: node.registered_at }),
   }
+}
+
+function diskOf({
+  total_bytes: totalBytes,
+  free_bytes: freeBytes,
+}: NonNullable<ClusterNode['disk']>): NonNullable<StoreNode['disk']> {
+  return { totalBytes, freeBytes }
 }
 
 function emptyingOf(emptying: NonNullable<ClusterNode['emptying']>): Emptying {

@@ -27,8 +27,8 @@ export const DEGRADED: AdviceOf<'Degraded'> = {
     { look: LOOK.pod, procedure: 'kubernetesNodeGone' },
   ),
   DiskNearlyFull: trouble(
-    'a volume is 85 % full or more; on a full one writes are refused',
-    'raise spec.nodes.storage.size (of etcd: spec.etcd.storage.size), or add nodes',
+    'a volume is 85 % full or more, or 97 % where volumes still grow by themselves; on a full one writes are refused',
+    'raise spec.nodes.storage.size, or autoGrow.maxSize where it is reached (of etcd: spec.etcd.storage.size), or add nodes',
     { look: LOOK.claims, procedure: 'volumeFull' },
   ),
   DrainBlocked: trouble(

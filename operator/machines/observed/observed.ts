@@ -45,6 +45,18 @@ export interface Desired {
   readonly template: TemplateFacts
   /** The pod template of etcd's members. */
   readonly etcdTemplate: TemplateFacts
+  /** The size of a node's volume: that of the spec, or what volumes grew to by themselves, if that is more. */
   readonly claimBytes: number
+  /** The size of a node's volume as the spec alone asks for it. */
+  readonly specClaimBytes: number
+  /** `undefined` if volumes do not grow by themselves. */
+  readonly autoGrow?: AutoGrow
   readonly etcdClaimBytes: number
+}
+
+/** How volumes grow by themselves. */
+export interface AutoGrow {
+  readonly thresholdPercent: number
+  readonly incrementBytes: number
+  readonly maxBytes: number
 }

@@ -16,6 +16,10 @@ export interface Memory {
   readonly isHibernated: boolean
   readonly members: readonly Member[]
   readonly etcdMembers: readonly EtcdMemberRecord[]
+  /** As a quantity: what volumes grew to by themselves, if that is more than the spec asks for. */
+  readonly grownSize?: string
+  /** ISO 8601: when they last did. */
+  readonly lastGrownAt?: string
   /** The one operation in flight. What a step needs was written here by an earlier pass. */
   readonly operation?: ClusterOperation
 }
@@ -39,13 +43,15 @@ export interface EtcdMemberRecord {
 
 export function memoryOf(status: StoreClusterStatus | undefined): Memory {
   if (status === undefined) return NOTHING
-  const { nodes, etcd, members, operation } = status
+  const { nodes, etcd, members, operation, grownSize, lastGrownAt } = status
   return {
     replicas: nodes?.desired ?? 0,
     etcdReplicas: etcd?.desired ?? 0,
     isHibernated: isHibernated(status),
     members: (members ?? []).flatMap(memberOf),
     etcdMembers: (etcd?.members ?? []).flatMap(etcdMemberOf),
+    ...(grownSize === undefined ? {} : { grownSize }),
+    ...(lastGrownAt === undefined ? {} : { lastGrownAt }),
     ...(operation === undefined ? {} : { operation }),
   }
 }

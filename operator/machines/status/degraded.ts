@@ -1,6 +1,7 @@
 // What needs somebody's attention: the most urgent thing alone.
 
 import { worstPod } from '../operations/create.ts'
+import { isAtMaxSize, mayAutoGrow } from '../objects/auto-grow.ts'
 import { hasLostClaim } from '../objects/members.ts'
 import { isAway } from '../pass/pass.ts'
 import { tell } from './ending.ts'
@@ -9,6 +10,8 @@ import { etcdReady } from './parts-ready.ts'
 
 /** A volume that is fuller is told of before it is full. */
 const NEARLY_FULL_PERCENT = 85
+/** Volumes that grow by themselves are this full only if they fill faster than they grow. */
+const FULL_DESPITE_GROWTH_PERCENT = 97
 
 type Finding = (ending: Ending) => Told<'Degraded'> | undefined
 
@@ -68,10 +71,15 @@ function stuck({ pass, waiting }: Ending): Told<'Degraded'> | undefined {
 
 function fullDisk({ pass }: Ending): Told<'Degraded'> | undefined {
   const { nodes, etcdPool } = pass.observed
-  const full = [...nodes.claims, ...(etcdPool?.claims ?? [])].find(
-    ({ usedPercent }) => (usedPercent ?? 0) >= NEARLY_FULL_PERCENT,
-  )
-  return full === undefined ? undefined : tell('True', 'DiskNearlyFull', full.name)
+  const percent = mayAutoGrow(pass) ? FULL_DESPITE_GROWTH_PERCENT : NEARLY_FULL_PERCENT
+  const full =
+    nodes.claims.find(({ usedPercent = 0 }) => usedPercent >= percent) ??
+    etcdPool?.claims.find(({ usedPercent = 0 }) => usedPercent >= NEARLY_FULL_PERCENT)
+  if (full === undefined) return undefined
+  const isOfNodes = nodes.claims.includes(full)
+  const why =
+    isOfNodes && isAtMaxSize(pass) ? ': spec.nodes.storage.autoGrow.maxSize is reached' : ''
+  return tell('True', 'DiskNearlyFull', `${full.name}${why}`)
 }
 
 /** Only between operations: what an operation stops is not lost. */

@@ -16,6 +16,9 @@ const TOLD: Partial<Record<ConditionType, 'True' | 'False'>> = {
   EtcdReady: 'True',
 }
 
+/** The reason of the event that tells of a growth that nobody has asked for. */
+export const AUTO_GROWN = 'VolumesAutoGrown'
+
 export function eventsOf(
   before: StoreClusterStatus | undefined,
   after: StoreClusterStatus,
@@ -24,6 +27,7 @@ export function eventsOf(
   return [
     ...operationEvents(before, after),
     ...conditionEvents(before, after),
+    ...growthEvents(before, after),
     ...(step === undefined ? [] : stepEvents(step)),
   ]
 }
@@ -55,6 +59,14 @@ function conditionEvents(
     if (condition.type === 'Ready') return []
     return [{ type: 'Warning', reason: condition.reason, message: lapsed(condition) }]
   })
+}
+
+function growthEvents(
+  before: StoreClusterStatus | undefined,
+  { grownSize, lastGrownAt }: StoreClusterStatus,
+): OperatorEvent[] {
+  if (grownSize === undefined || lastGrownAt === before?.lastGrownAt) return []
+  return [normal(AUTO_GROWN, `all volumes of nodes grow to ${grownSize}`)]
 }
 
 function isTransition(

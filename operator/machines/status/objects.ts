@@ -10,7 +10,7 @@ import type { Member } from '../pass/memory.ts'
 import { nodeWithID, podAt, podNameOf } from '../pass/pass.ts'
 import type { Pass } from '../pass/pass.ts'
 import type { ClaimView } from '../observed/kubernetes-view.ts'
-import { bytesText } from './bytes-text.ts'
+import { bytesText } from '../pass/bytes-text.ts'
 
 /** What is counted finer would be written again and again while nothing happens. */
 const USED_PERCENT_STEP = 5

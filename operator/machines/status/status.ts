@@ -23,7 +23,6 @@ export function statusOf(ending: Ending): StoreClusterStatus {
   const conditions = conditionsOf(ending)
   const etcd = etcdStatusOf(pass)
   const largestCapacity = largestCapacityOf(pass)
-  const { status } = cluster
   return {
     observedGeneration: cluster.generation,
     phase: phaseOf(ending, conditions),
@@ -37,8 +36,8 @@ export function statusOf(ending: Ending): StoreClusterStatus {
     members: membersOf(pass),
     volumes: volumesOf(pass),
     ...(largestCapacity === undefined ? {} : { largestCapacity }),
-    ...(status?.grownSize === undefined ? {} : { grownSize: status.grownSize }),
-    ...(status?.lastGrownAt === undefined ? {} : { lastGrownAt: status.lastGrownAt }),
+    ...(memory.grownSize === undefined ? {} : { grownSize: memory.grownSize }),
+    ...(memory.lastGrownAt === undefined ? {} : { lastGrownAt: memory.lastGrownAt }),
     ...(etcd === undefined ? {} : { etcd }),
     ...(memory.operation === undefined ? {} : { operation: withMessage(ending, memory.operation) }),
     endpoints: { client: `http://${cluster.name}.${cluster.namespace}.svc:${API_PORT}` },

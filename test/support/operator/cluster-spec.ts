@@ -1,4 +1,5 @@
 import type { StoreClusterSpec } from '../../../operator/kinds/cluster/spec.ts'
+import type { AutoGrow } from '../../../operator/machines/observed/observed.ts'
 
 /** What people may change in the modelled spec. */
 export interface Wish {
@@ -9,6 +10,7 @@ export interface Wish {
   readonly bytes: number
   readonly deletesClaims: boolean
   readonly maxUnavailable: number
+  readonly autoGrow: AutoGrow | undefined
 }
 
 export const FIRST_WISH: Wish = {
@@ -19,6 +21,7 @@ export const FIRST_WISH: Wish = {
   bytes: 100,
   deletesClaims: false,
   maxUnavailable: 1,
+  autoGrow: { thresholdPercent: 85, incrementBytes: 30, maxBytes: 400 },
 }
 
 /** A spec with the fields that the machines read; the API server fills in the others. */

@@ -49,6 +49,9 @@ export interface ModelledClaim {
   drained?: DrainedMark
   bytes: number
   capacity: number
+  usedBytes: number
+  /** Its capacity stays as it is. */
+  isSlow: boolean
   isDeleting: boolean
 }
 
@@ -79,7 +82,9 @@ export class ModelledKubernetes {
     for (const pool of ['etcd', 'nodes'] as const) this.#moveSet(pool, clusterUID)
     for (const pod of this.pods) this.#movePod(pod, mayStart)
     this.pods = this.pods.filter((pod) => !pod.isDeleting || pod.changedAtMs >= this.nowMs)
-    for (const claim of this.claims) claim.capacity = Math.max(claim.capacity, claim.bytes)
+    for (const claim of this.claims) {
+      if (!claim.isSlow) claim.capacity = Math.max(claim.capacity, claim.bytes)
+    }
     const used = new Set(this.pods.map(({ claimUID }) => claimUID))
     this.claims = this.claims.filter(({ isDeleting, uid }) => !isDeleting || used.has(uid))
   }
@@ -139,6 +144,8 @@ export class ModelledKubernetes {
       clusterUID,
       bytes,
       capacity: 0,
+      usedBytes: 0,
+      isSlow: false,
       isDeleting: false,
     }
     this.claims.push(made)
@@ -228,6 +235,7 @@ export function nameOf(pool: Pool, ordinal: number): string {
 
 function claimView(claim: ModelledClaim): ClaimView {
   const { pool, ordinal, uid, version, clusterUID, drained, bytes, capacity, isDeleting } = claim
+  const usedPercent = Math.floor((100 * claim.usedBytes) / Math.max(1, capacity))
   return {
     name: `data-${nameOf(pool, ordinal)}`,
     ordinal,
@@ -239,5 +247,6 @@ function claimView(claim: ModelledClaim): ClaimView {
     requestedBytes: bytes,
     capacityBytes: capacity,
     isExpandable: true,
+    ...(pool === 'nodes' && claim.usedBytes > 0 ? { usedPercent } : {}),
   }
 }

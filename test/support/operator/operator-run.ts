@@ -58,6 +58,9 @@ export const DISTURBANCE_KINDS = [
   'bad_template',
   'hibernate',
   'grow',
+  'auto_grow',
+  'fill_volume',
+  'slow_volume',
   'policy',
   'pause',
   'delete',
@@ -87,6 +90,22 @@ export const DISTURBANCES: Readonly<Record<Disturbance, Disturb>> = {
   bad_template: (world, random) => world.edit({ digest: `bad${Math.floor(random() * 2)}` }),
   hibernate: (world) => world.edit({ hibernate: !world.cluster.wish.hibernate }),
   grow: (world) => world.edit({ bytes: world.cluster.wish.bytes + 50 }),
+  auto_grow: (world, random) => {
+    const { bytes } = world.cluster.wish
+    const limits = { thresholdPercent: 85, incrementBytes: 30 }
+    const isOff = random() < 0.2
+    const maxBytes = bytes + (pick(random, [10, 40, 300]) ?? 300)
+    world.edit({ autoGrow: isOff ? undefined : { ...limits, maxBytes } })
+  },
+  fill_volume: (world, random) => {
+    const claims = world.kubernetes.claims.filter(({ pool }) => pool === 'nodes')
+    const claim = pick(random, claims)
+    if (claim !== undefined) claim.usedBytes = claim.capacity * (0.5 + random() / 2)
+  },
+  slow_volume: (world, random) => {
+    const claim = pick(random, world.kubernetes.claims)
+    if (claim !== undefined) claim.isSlow = !claim.isSlow
+  },
   policy: (world) => world.edit({ deletesClaims: !world.cluster.wish.deletesClaims }),
   pause: (world) => {
     world.overrides = { ...world.overrides, isPaused: !world.overrides.isPaused }
@@ -154,6 +173,7 @@ export const DISTURBANCES: Readonly<Record<Disturbance, Disturb>> = {
 export function calm(world: World): void {
   world.store.isStuck = false
   world.store.isUnreachable = false
+  for (const claim of world.kubernetes.claims) claim.isSlow = false
   for (const pod of world.kubernetes.pods) pod.downUntilMs = Math.min(pod.downUntilMs, world.nowMs)
   if (world.overrides.isPaused) DISTURBANCES.pause(world, () => 0)
 }

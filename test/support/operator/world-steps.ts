@@ -6,6 +6,7 @@ import { revisionOf } from './modelled-kubernetes.ts'
 import type { ModelledClaim, ModelledPod, ModelledSet } from './modelled-kubernetes.ts'
 import { BrokenInvariant } from './modelled-store.ts'
 import type { ModelledNode } from './modelled-store.ts'
+import { claimBytesOf } from './claim-bytes.ts'
 import type { World } from './world.ts'
 
 type Of<Kind extends Step['kind']> = Extract<Step, { readonly kind: Kind }>
@@ -151,7 +152,8 @@ const EFFECTS: Effects = {
 function createSet(world: World, { pool, replicas, partition }: Of<'create_set'>): boolean {
   const { sets } = world.kubernetes
   if (sets[pool] !== undefined) return false
-  const { digest, bytes } = world.cluster.wish
+  const { digest } = world.cluster.wish
+  const bytes = claimBytesOf(world.cluster.wish, world.cluster.status)
   const template = {
     digest: pool === 'nodes' ? digest : 'etcd',
     version: '1.0.0',

@@ -6,6 +6,8 @@ import type { Step } from '../../../operator/machines/pass/decision.ts'
 import type { Overrides } from '../../../operator/machines/observed/cluster-view.ts'
 import type { TemplateFacts } from '../../../operator/machines/observed/kubernetes-view.ts'
 import type { Observed } from '../../../operator/machines/observed/observed.ts'
+import { claimBytesOf } from './claim-bytes.ts'
+import { checkGrowth } from './checked-growth.ts'
 import { FIRST_WISH, specOf } from './cluster-spec.ts'
 import type { Wish } from './cluster-spec.ts'
 import { ModelledEtcd } from './modelled-etcd.ts'
@@ -168,7 +170,9 @@ export class World {
       desired: {
         template: templateOf(wish.digest),
         etcdTemplate: templateOf('etcd'),
-        claimBytes: wish.bytes,
+        claimBytes: claimBytesOf(wish, cluster.status),
+        specClaimBytes: wish.bytes,
+        ...(wish.autoGrow === undefined ? {} : { autoGrow: wish.autoGrow }),
         etcdClaimBytes: 10,
       },
       children: { outdated: this.hasChildren ? [] : ['Service/c'], surplus: [], foreign: [] },
@@ -202,6 +206,7 @@ export class World {
     if (JSON.stringify(status) === JSON.stringify(cluster.status)) return true
     // A step that has changed the object itself, such as its finalizer, has made it newer.
     if (Number(observed.cluster.resourceVersion) !== cluster.version) return false
+    checkGrowth(observed, status)
     cluster.status = structuredClone(status)
     cluster.version += 1
     return true

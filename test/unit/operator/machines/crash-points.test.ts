@@ -52,6 +52,20 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     change: (world) => world.edit({ bytes: 200 }),
     isDone: (world) => isReady(world) && world.kubernetes.sets.nodes?.claimBytes === 200,
   },
+  'a volume that fills': {
+    change: (world) => {
+      // What is known of volumes is believed when their sizes have not changed for a while.
+      for (let tick = 0; tick < 30; tick++) world.tick()
+      for (const claim of world.kubernetes.claims) claim.usedBytes = claim.ordinal === 1 ? 90 : 10
+    },
+    isDone: (world) =>
+      isReady(world) &&
+      world.cluster.status?.grownSize === '130' &&
+      world.kubernetes.sets.nodes?.claimBytes === 130 &&
+      world.kubernetes.claims
+        .filter(({ pool }) => pool === 'nodes')
+        .every(({ capacity }) => capacity === 130),
+  },
   hibernate: {
     change: (world) => world.edit({ hibernate: true }),
     isDone: (world) =>

@@ -71,6 +71,36 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     instead: 'if (claim.uid !== "") return deleteClaim(claim)',
     disturbances: ['scale', 'delete'],
   },
+  'volumes that grow past their largest size': {
+    file: 'objects/auto-grow.ts',
+    text: 'return Math.min(bytes + wanted.incrementBytes, wanted.maxBytes)',
+    instead: 'return bytes + wanted.incrementBytes',
+    disturbances: ['fill_volume', 'auto_grow'],
+  },
+  'volumes that grow again and again': {
+    file: 'objects/auto-grow.ts',
+    text: 'sinceMs(lastGrownAt, nowMs) < GROW_PAUSE_MS',
+    instead: 'sinceMs(lastGrownAt, nowMs) < 0',
+    disturbances: ['fill_volume'],
+  },
+  'volumes that grow while none is nearly full': {
+    file: 'objects/auto-grow.ts',
+    text: '>= thresholdPercent)',
+    instead: '>= thresholdPercent - 30)',
+    disturbances: ['fill_volume'],
+  },
+  'volumes that grow while others have not grown yet': {
+    file: 'objects/auto-grow.ts',
+    text: 'if (!isSettled(pass, claims)) return undefined',
+    instead: '',
+    disturbances: ['fill_volume', 'slow_volume', 'grow'],
+  },
+  'a growth that is forgotten': {
+    file: 'objects/auto-grow.ts',
+    text: 'if (specClaimBytes >= claimBytes) return rest',
+    instead: 'return rest',
+    disturbances: ['fill_volume'],
+  },
   'a deletion that keeps no volume': {
     file: 'operations/deletion.ts',
     text: 'if (!pass.wanted.deletesClaimsWith.cluster) return undefined',

@@ -75,7 +75,23 @@ const claimGiB = (grownSize?: string) => {
   return desiredOf(cluster, clusterInputOf(cluster, NOTHING, DEFAULTS)).claimBytes / 1024 ** 3
 }
 
+function growthOf(autoGrow: object) {
+  const cluster = clusterOf({ nodes: { storage: { size: '10Gi', autoGrow } } })
+  return desiredOf(cluster, clusterInputOf(cluster, NOTHING, DEFAULTS)).autoGrow
+}
+
 describe('what is decided for the builders', () => {
+  it('lets volumes grow by themselves only where the spec says so', () => {
+    expect(growthOf({})).to.equal(undefined)
+    expect(growthOf({ enabled: false, maxSize: '20Gi' })).to.equal(undefined)
+    expect(growthOf({ enabled: true })).to.equal(undefined)
+    expect(growthOf({ enabled: true, maxSize: '20Gi', increment: '1Gi' })).to.deep.equal({
+      thresholdPercent: 85,
+      incrementBytes: 1024 ** 3,
+      maxBytes: 20 * 1024 ** 3,
+    })
+  })
+
   it('gives a new cluster the version of the operator, and keeps that of an old one', () => {
     expect(images(clusterOf({}))).to.deep.equal([
       '2.0.0',

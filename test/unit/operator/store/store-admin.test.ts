@@ -29,6 +29,8 @@ const NODE: ClusterNode = {
   safe_to_update: false,
   needed_for: 'shard 1 of books',
   operation_id: 'scale-down-7',
+  registered_at: '2026-11-01T08:00:00.000Z',
+  disk: { total_bytes: 1000, free_bytes: 400 },
   emptying: {
     done: false,
     replicas_left: 7,
@@ -100,6 +102,8 @@ describe('the view of a store', () => {
         safeToStop: false,
         neededFor: 'shard 1 of books',
         operation: 'scale-down-7',
+        registeredAt: '2026-11-01T08:00:00.000Z',
+        disk: { totalBytes: 1000, freeBytes: 400 },
         emptying: {
           done: false,
           replicasLeft: 7,
