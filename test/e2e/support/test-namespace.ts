@@ -66,6 +66,9 @@ export class TestNamespace {
   /** Clusters lose their finalizer first: no operator may be left to take it away, or one that would put it back. */
   async delete(): Promise<void> {
     await this.#releaseClusters()
+    // Kubernetes looks again at a namespace with pods after half of their grace: a minute, for those of a cluster.
+    const sets = ['delete', 'statefulsets', '--all', '--cascade=foreground', '--timeout=100s']
+    await this.kubectl(sets)
     await this.tier.kubectl(['delete', 'namespace', this.name, '--timeout=180s'], {
       limitMs: CLEAN_UP_LIMIT_MS,
     })
