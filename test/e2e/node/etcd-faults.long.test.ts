@@ -63,19 +63,6 @@ describe('the etcd of a cluster, when its members fail', function () {
     expect(await cluster.status('etcd.ready')).to.equal('3')
   })
 
-  it('gets two members more, and gives them back', async () => {
-    const before = await cluster.podUIDs('etcd')
-    for (const replicas of [5, 3]) {
-      await cluster.during(`${replicas} members of etcd`, async () => {
-        await cluster.edit({ etcd: { replicas } })
-        await cluster.reaches(`jsonpath={.status.etcd.ready}=${replicas}`)
-        await cluster.reaches('condition=EtcdReady')
-      })
-    }
-
-    expect(await cluster.podUIDs('etcd')).to.deep.equal(before)
-  })
-
   it('loses its quorum without any restart, and has it again with the members that come back', async () => {
     const before = await cluster.podUIDs('node')
 
