@@ -15,6 +15,7 @@ import { endProcess, loggedEnd, openServerLog } from '../lib/process/server-proc
 import type { Random } from '../lib/random.ts'
 import { StorageClasses } from './observe/storage-classes.ts'
 import { KeptAdmins, networkAdmins } from './reconcile/admins.ts'
+import type { AdminSource } from './reconcile/admins.ts'
 import { ClusterCaches } from './reconcile/cluster-caches.ts'
 import { ClusterPasses } from './reconcile/pass.ts'
 import { RolloutSlots } from './reconcile/rollout-slots.ts'
@@ -43,26 +44,46 @@ export interface RunningOperator extends AsyncDisposable {
   close(reason?: string): Promise<void>
 }
 
-/** Resolves when the servers for probes listen. The API server may be away: the caches are filled when it is back. */
-export function startOperator(config: OperatorConfig): Promise<RunningOperator> {
-  return Lifecycle.build((life) => buildOperator(config, life))
+/** Parts that tests replace. */
+export interface OperatorOverrides {
+  /** Default: as kubectl finds it, or the one of the pod. */
+  readonly kubeConfig?: KubeConfig
+  /** Wraps the API server. Default: the API server itself. */
+  readonly through?: (api: KubernetesApi) => KubernetesApi
+  /** By what the stores and etcds of clusters are asked. */
+  readonly admins?: AdminSource
+  readonly log?: Log
+  /** What a lost leadership does. Default: the process ends. */
+  readonly onLost?: (reason: string) => void
 }
 
-async function buildOperator(config: OperatorConfig, life: Lifecycle): Promise<RunningOperator> {
-  const log = openServerLog(config.logLevel, 'operator')
+/** Resolves when the servers for probes listen. The API server may be away: the caches are filled when it is back. */
+export function startOperator(
+  config: OperatorConfig,
+  overrides: OperatorOverrides = {},
+): Promise<RunningOperator> {
+  return Lifecycle.build((life) => buildOperator(config, overrides, life))
+}
+
+async function buildOperator(
+  config: OperatorConfig,
+  overrides: OperatorOverrides,
+  life: Lifecycle,
+): Promise<RunningOperator> {
+  const log = overrides.log ?? openServerLog(config.logLevel, 'operator')
   const clock = systemClock
   const random = Math.random
   const { version } = readProduct()
   const { podName, podNamespace, watchNamespaces } = config
   log.info('server starts', { version, node: process.version, podName, podNamespace })
 
-  const kubeConfig = new KubeConfig()
-  kubeConfig.loadFromDefault()
-  const client = new KubernetesClient(kubeConfig, clock)
+  const client = new KubernetesClient(overrides.kubeConfig ?? defaultKubeConfig(), clock)
   life.onClose(() => client[Symbol.asyncDispose]())
+  const { through = (api) => api } = overrides
   const common = { clock, random, log }
-  const leadership = openLeadership(client, { config, identity: identityOf(podName), ...common })
-  const api = gatedApi(client, leadership)
+  const identity = identityOf(podName)
+  const leadership = openLeadership(through(client), { config, identity, ...common })
+  const api = gatedApi(through(client), leadership)
 
   const queue = new KeyedQueue({ clock, random })
   const onChange = (key: string): void => queue.add(key)
@@ -76,7 +97,7 @@ async function buildOperator(config: OperatorConfig, life: Lifecycle): Promise<R
     // No note is made of the content of a Secret.
     secrets: () => [],
   })
-  const admins = new KeptAdmins(networkAdmins(clock))
+  const admins = new KeptAdmins(overrides.admins ?? networkAdmins(clock))
   life.onClose(() => admins[Symbol.asyncDispose]())
   const passes = buildPasses(config, { api, caches, admins, events, ...common })
   const workers = new QueueWorkers({
@@ -100,11 +121,18 @@ async function buildOperator(config: OperatorConfig, life: Lifecycle): Promise<R
   leadership.start()
   void leadership.won.then(() => caches.synced()).then(() => workers.start())
   // What was lost does not come back: the next start is another candidate.
-  void leadership.lost.then((reason) => endProcess(log, new Error(`not leading: ${reason}`)))
+  const { onLost = (reason) => endProcess(log, new Error(`not leading: ${reason}`)) } = overrides
+  void leadership.lost.then(onLost)
   const { healthUrl, metricsUrl } = servers
   log.info('server serves', { health: healthUrl, metrics: metricsUrl })
   const close = loggedEnd({ log, clock, life })
   return { healthUrl, metricsUrl, close, [Symbol.asyncDispose]: () => close() }
+}
+
+function defaultKubeConfig(): KubeConfig {
+  const config = new KubeConfig()
+  config.loadFromDefault()
+  return config
 }
 
 /** Another start of the same pod is another candidate. */

@@ -142,6 +142,13 @@ describe('what is decided for the builders', () => {
     expect(decidedOf(lost).etcd?.state).to.equal('existing')
   })
 
+  it('builds for the nodes that are wanted before any is remembered', () => {
+    const none = { nodes: { desired: 0, current: 0, ready: 0, updated: 0 } }
+    const sizes = decidedOf(clusterOf({}, { ...none, ...etcdStatus([]) }))
+
+    expect([sizes.nodes.replicas, sizes.etcd?.replicas]).to.deep.equal([3, 3])
+  })
+
   it('has no etcd of its own in one node, and with an external one', () => {
     expect(decidedOf(clusterOf({ mode: 'SingleNode' })).etcd).to.equal(undefined)
     const external = { etcd: { mode: 'External', endpoints: ['http://etcd:2379'] } }
