@@ -51,9 +51,20 @@ export function podViewOf(pod: StoredObject, { component, ordinal }: PodPlace): 
     readyChangedAtMs: timeMsAt(ready, 'lastTransitionTime') ?? createdAtMs,
     createdAtMs,
     isDeleting: deletionTimestamp !== undefined,
+    ...(!isReady && isServing(pod, CONTAINERS[component]) ? { isServing: true } : {}),
     ...(problem === undefined ? {} : { problem }),
     ...inferenceOf(pod),
   }
+}
+
+function isServing(pod: StoredObject, server: string): boolean {
+  const statuses = recordsAt(pod, 'status', 'containerStatuses')
+  return (
+    valueAt(
+      statuses.find(({ name }) => name === server),
+      'ready',
+    ) === true
+  )
 }
 
 function inferenceOf(pod: StoredObject): Pick<PodView, 'inference'> {

@@ -41,6 +41,8 @@ export interface PodView {
   readonly readyChangedAtMs: number
   readonly createdAtMs: number
   readonly isDeleting: boolean
+  /** The container of its server is ready, although the pod is not: what is ill is a sidecar. Absent of any other pod. */
+  readonly isServing?: true
   /** Why it is not ready, where Kubernetes says so. */
   readonly problem?: PodProblem
   /** Absent without a sidecar. */

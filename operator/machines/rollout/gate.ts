@@ -3,6 +3,7 @@
 // Invariants:
 //   GT1  Nothing is known is not well: an answer that is absent or old keeps the gate closed.
 //   GT2  A pod that is broken and stale takes nothing away by being stopped: only the facts about its set must be fresh.
+//        One whose server is ready is not broken, whatever its sidecar is: its node may have the only copy of something.
 
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
 import type { StoreNode, StoreView } from '../observed/store-view.ts'
@@ -23,9 +24,15 @@ export function closedGate(pass: Pass, set: SetView, next: PodView): Waiting | u
 
 /** It cannot become ready on the revision that it has, so that nothing is lost by the next one. */
 export function isStaleAndBroken(pass: Pass, set: SetView, pod: PodView): boolean {
+  return pod.isServing !== true && isStaleAndIll(pass, set, pod)
+}
+
+/** Its own revision keeps it from becoming ready, so that nobody waits for it; its node may serve all the same. */
+export function isStaleAndIll(pass: Pass, set: SetView, pod: PodView): boolean {
   if (pod.revision === set.updateRevision || pod.isReady || pod.isDeleting) return false
   const isOld = pass.observed.nowMs - pod.readyChangedAtMs > BROKEN_AFTER_MS
-  return pod.problem !== undefined || isOld
+  const ofSidecar = pod.isServing === true ? pod.inference?.problem : undefined
+  return (pod.problem ?? ofSidecar) !== undefined || isOld
 }
 
 function closedForPods(pass: Pass, set: SetView, next: PodView): Waiting | undefined {
@@ -45,7 +52,7 @@ function closedForPods(pass: Pass, set: SetView, next: PodView): Waiting | undef
 }
 
 function isReadyOrReplaceable(pass: Pass, set: SetView, pod: PodView): boolean {
-  return (pod.isReady && !pod.isDeleting) || isStaleAndBroken(pass, set, pod)
+  return (pod.isReady && !pod.isDeleting) || isStaleAndIll(pass, set, pod)
 }
 
 /** Never so many that the rest is not a majority; one where there is no majority to keep. */

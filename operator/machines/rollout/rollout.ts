@@ -20,7 +20,7 @@ import { beginOperation, inPhase, isoTime, phaseAgeMs, sinceMs } from '../pass/m
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
 import { isCaughtUp, move, podAt, presentNode, wait } from '../pass/pass.ts'
 import type { Move, Pass, Waiting } from '../pass/pass.ts'
-import { closedGate, isStaleAndBroken } from './gate.ts'
+import { closedGate, isStaleAndBroken, isStaleAndIll } from './gate.ts'
 
 /** A first look right after a restart may be too early: the second one comes so much later. */
 const SECOND_LOOK_MS = 10_000
@@ -195,13 +195,14 @@ function step(pass: Pass, operation: ClusterOperation, set: SetView): Move {
   return setPartition(pass, operation, set, ordinal)
 }
 
-/** Kubernetes stops the pod and makes the new one, but for a broken one, for which some versions wait (RO4). */
+/** Kubernetes stops the pod and makes the new one, but for one that is not ready, for which some versions wait (RO4). */
 function awaitNewPod(
   pass: Pass,
   operation: ClusterOperation,
   { set, pod }: { readonly set: SetView; readonly pod: PodView | undefined },
 ): Move {
-  if (pod !== undefined && isStaleAndBroken(pass, set, pod)) {
+  const isIll = pod !== undefined && isStaleAndIll(pass, set, pod)
+  if (isIll && closedGate(pass, set, pod) === undefined) {
     return move(pass, operation, { kind: 'delete_pod', name: pod.name, uid: pod.uid })
   }
   const message = `the new pod of ordinal ${operation.targetOrdinal ?? -1} is not there yet`

@@ -36,6 +36,20 @@ function waiting(reason: string, message?: string): object {
   return { waiting: { reason, message } }
 }
 
+/** A pod whose server is ready or not, beside a sidecar that crashes. */
+function podWith(isServerReady: boolean, isReady = 'False'): object {
+  const crashing = waiting('CrashLoopBackOff')
+  return {
+    status: {
+      conditions: [{ type: 'Ready', status: isReady, lastTransitionTime: LATER }],
+      containerStatuses: [
+        { name: 'quarry', ready: isServerReady, state: RUNNING },
+        { name: 'inference', ready: false, state: crashing },
+      ],
+    },
+  }
+}
+
 const RUNNING = { running: { startedAt: LATER } }
 const STARTING = waiting('ContainerCreating')
 
@@ -211,6 +225,12 @@ describe('the inference server of a pod', () => {
     expect(viewOf(statusWith(false)).inference).to.deep.equal({ isReady: false })
     expect(viewOf(statusWith('true')).inference).to.deep.equal({ isReady: false })
     expect(viewOf(statusWith(true)).inference).to.deep.equal({ isReady: true })
+  })
+
+  it('keeps the pod from being ready, and not the node from serving', () => {
+    expect(viewOf(podWith(true))).to.include({ isReady: false, isServing: true })
+    expect(viewOf(podWith(false))).to.not.have.property('isServing')
+    expect(viewOf(podWith(true, 'True'))).to.not.have.property('isServing')
   })
 
   it('has its own problem, which is none of the node', () => {
