@@ -75,7 +75,9 @@ describe('quarry cluster', () => {
       /^NODE +STATE +API +VERSION +REPLICAS +LEADERS +IN +OUT +DISK FREE +SAFE TO STOP/,
     )
     expect(rows).to.have.length(4)
-    expect(rows.find((row) => row.startsWith('7c1e42aa '))).to.match(/serving .* 4 +4 +0 +0 +yes$/)
+    expect(rows.find((row) => row.startsWith('7c1e42aa '))).to.match(
+      /serving .* 4 +4 +0 +0 +- +yes$/,
+    )
   })
 
   it('nodes --json prints a node on each line', async () => {
