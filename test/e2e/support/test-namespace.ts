@@ -67,8 +67,10 @@ export class TestNamespace {
   async delete(): Promise<void> {
     await this.#releaseClusters()
     // Kubernetes looks again at a namespace with pods after half of their grace: a minute, for those of a cluster.
-    const sets = ['delete', 'statefulsets', '--all', '--cascade=foreground', '--timeout=100s']
-    await this.kubectl(sets)
+    const wait = '--timeout=100s'
+    await this.kubectl(['delete', 'statefulsets', '--all', '--cascade=foreground', wait])
+    const ofClusters = 'app.kubernetes.io/component in (node,etcd)'
+    await this.kubectl(['delete', 'pods', `--selector=${ofClusters}`, wait])
     await this.tier.kubectl(['delete', 'namespace', this.name, '--timeout=180s'], {
       limitMs: CLEAN_UP_LIMIT_MS,
     })
