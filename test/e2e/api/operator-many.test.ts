@@ -1,0 +1,99 @@
+// An operator that is started over many clusters: each gets a pass, and nothing is written but one apply of each wish.
+
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect } from 'chai'
+import { AuditLog, describeEvent, isBy, isWrite } from '../support/audit-log.ts'
+import { eventually } from '../support/eventually.ts'
+import { kindNamed } from '../../../operator/children/child-kinds.ts'
+import { operatorUser } from '../support/operator/tested-operator.ts'
+import { textsOf, recordOf } from '../support/operator/stored-fields.ts'
+import { manifest } from '../support/store-clusters.ts'
+import { useScene } from '../support/operator/use-scene.ts'
+
+const CLUSTERS = Number(process.env['QUARRY_E2E_CLUSTERS'] ?? 20)
+const ENTRY = path.join(import.meta.dirname, '../support/operator/many-entry.ts')
+const MIB = 1024 * 1024
+
+interface Told {
+  asked: number
+  rss: number
+}
+
+describe('an operator over many clusters', function () {
+  this.timeout(240_000)
+
+  const scene = useScene(import.meta.filename, { isStarted: false })
+  const children: ChildProcess[] = []
+  after(() => children.map((child) => child.kill('SIGKILL')))
+
+  function start(): { readonly child: ChildProcess; readonly told: Told } {
+    const { tier, name } = scene().namespace
+    const args = [ENTRY, tier.kubeconfig, name, operatorUser(scene().namespace)]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    const told: Told = { asked: 0, rss: 0 }
+    if (child.stdout !== null) {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const [word, asked, , rss] = line.split(' ')
+        if (word === 'asked') Object.assign(told, { asked: Number(asked), rss: Number(rss) })
+      })
+    }
+    return { child, told }
+  }
+
+  it('gives each a pass after a restart, and applies each wish once at most', async () => {
+    scene().kubelet.hurries = false
+    const first = start()
+    const spec = { mode: 'SingleNode', nodes: { replicas: 1 }, inference: { enabled: false } }
+    const names = Array.from({ length: CLUSTERS }, (_, at) => `many-${at}`)
+    await scene().namespace.apply(names.map((name) => manifest({ name, spec })))
+    for (let turn = 0; turn < 3 && (await readyCount()) < CLUSTERS; turn++) {
+      await eventually('all are ready', readyCount, (count) => count === CLUSTERS).catch(() => 0)
+    }
+    expect(await readyCount()).to.equal(CLUSTERS)
+    first.child.kill('SIGKILL')
+    await once(first.child, 'exit')
+    const audit = new AuditLog(scene().namespace.tier.auditLog ?? '')
+    const mark = await audit.mark()
+
+    const beganMs = Date.now()
+    const second = start()
+    await eventually(
+      'each had a pass',
+      async () => second.told.asked,
+      (asked) => asked === CLUSTERS,
+    )
+    const tookMs = Date.now() - beganMs
+    const rss = Math.round(second.told.rss / MIB)
+    process.stdout.write(
+      `     ${CLUSTERS} clusters: each had a pass after ${tookMs} ms, RSS ${rss} MiB\n`,
+    )
+
+    const user = operatorUser(scene().namespace)
+    const writes = (await audit.since(mark)).filter((one) => isBy(one, user) && isWrite(one))
+    const counts = new Map<string, number>()
+    for (const text of writes.map(describeEvent)) counts.set(text, (counts.get(text) ?? 0) + 1)
+    expect(
+      [...counts].filter(([text, count]) => count > 1 && !text.includes('/status')),
+    ).to.deep.equal([])
+  })
+
+  async function readyCount(): Promise<number> {
+    const selection = {
+      kind: kindNamed('StoreCluster'),
+      namespace: scene().namespace.name,
+      labelSelector: '',
+    }
+    const page = { limit: 1000, continueToken: '' }
+    const { items } = await scene().api.list(selection, page, new AbortController().signal)
+    return items.filter(({ status }) => {
+      const { conditions } = recordOf(status)
+      const all = Array.isArray(conditions) ? conditions.map(textsOf) : []
+      return all.some((one) => one['type'] === 'Ready' && one['status'] === 'True')
+    }).length
+  }
+})

@@ -1,0 +1,75 @@
+// An operator in a process of its own, over many clusters of one node whose stores are well. It tells its parent, by one line
+// each second, how many clusters it has asked for their state, and the memory that it takes.
+//
+//   node many-entry.ts KUBECONFIG NAMESPACE USER
+
+import { KubeConfig } from '@kubernetes/client-node'
+import { must } from '../../../../lib/assert.ts'
+import { systemClock } from '../../../../lib/clock.ts'
+import { parseOperatorConfig } from '../../../../operator/config.ts'
+import { startOperator } from '../../../../operator/main.ts'
+import type { StoreView } from '../../../../operator/machines/observed/store-view.ts'
+
+const TELL_MS = 250
+const [kubeconfig = '', namespace = '', impersonateUser = ''] = process.argv.slice(2)
+
+const asked = new Set<string>()
+
+function viewOf(uid: string): StoreView {
+  const node = {
+    id: uid,
+    zone: '',
+    state: 'serving',
+    condition: 'serving',
+    replicas: 0,
+    leaders: 0,
+    safeToStop: true,
+  } as const
+  return {
+    readAtMs: systemClock.nowMs(),
+    ageMs: 0,
+    health: 'healthy',
+    version: '0.1.0',
+    isControlled: true,
+    shards: { total: 0, underReplicated: 0, unavailable: 0 },
+    nodes: [node],
+  }
+}
+
+const kubeConfig = new KubeConfig()
+kubeConfig.loadFromFile(kubeconfig)
+const [user] = kubeConfig.users
+kubeConfig.users = [{ ...must(user, 'a kubeconfig with a user'), impersonateUser }]
+
+const nothing = async (): Promise<void> => undefined
+await startOperator(
+  {
+    ...parseOperatorConfig({ POD_NAME: 'many', POD_NAMESPACE: namespace }, {}),
+    watchNamespaces: [namespace],
+    healthPort: 0,
+    metricsPort: 0,
+    logLevel: 'error',
+  },
+  {
+    kubeConfig,
+    admins: {
+      store: ({ cluster }) => ({
+        look: async () => {
+          asked.add(cluster.uid)
+          return viewOf(cluster.uid)
+        },
+        handOver: nothing,
+        drain: nothing,
+        undrain: nothing,
+        decommission: nothing,
+        forget: nothing,
+      }),
+      etcd: () => {
+        throw new RangeError('one node has no etcd')
+      },
+    },
+  },
+)
+systemClock.every(TELL_MS, async () => {
+  process.stdout.write(`asked ${asked.size} rss ${process.memoryUsage.rss()}\n`)
+})
