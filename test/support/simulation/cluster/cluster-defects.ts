@@ -97,7 +97,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     instead: 'if (at > 0n) continue',
     faults: ['slow_network'],
     operations: { pair: 1, transfer: 2, scan: 3 },
-    seed: 15,
+    seed: 61,
   },
   'a coordinator that commits when a prepare has failed': {
     file: 'coordinator/transactions/transaction-runner.ts',
