@@ -49,11 +49,21 @@ export function describeTextFields(place: StorePlace): void {
       }
     }
 
-    async function answer(table: string, query: object): Promise<unknown> {
+    async function answer(table: string, query: object) {
       const { status, value } = await ask('POST', `${table}/query`, query)
       const { hits, error, warnings } = value.responses?.[0] ?? value
       const keys = hits?.hits?.map(({ _id: key }: { readonly _id: string }) => key)
       return { status, keys, error, warnings }
+    }
+
+    /** After a change of the TTL each document gets its time of expiry, and answers say that they may lack it. */
+    async function answerOfAll(table: string, query: object): Promise<unknown> {
+      for (;;) {
+        const { warnings, ...rest } = await answer(table, query)
+        if (!warnings?.some((warning: string) => warning.includes('behind'))) {
+          return { ...rest, warnings }
+        }
+      }
     }
 
     it('is the same with one shard and with two', async () => {
@@ -105,7 +115,7 @@ export function describeTextFields(place: StorePlace): void {
       await ask('PUT', 'one/schema', { ttl_duration: '1h' })
       await built('one')
 
-      expect(await answer('one', DEAR)).to.deep.equal(before)
+      expect(await answerOfAll('one', DEAR)).to.deep.equal(before)
     })
 
     it('is searched, sorted and counted as before when a schema declares another field', async () => {
