@@ -28,7 +28,7 @@ export function setViewOf(set: StoredObject): SetView {
 }
 
 /** A template that nobody of us has written has no digest, and so differs from every one that is wished. */
-function templateFactsOf(template: unknown): TemplateFacts {
+export function templateFactsOf(template: unknown): TemplateFacts {
   const annotationOf = (name: string) => textAt(template, 'metadata', 'annotations', name)
   const restartedAt = annotationOf(ANNOTATIONS.restartedAt)
   return {

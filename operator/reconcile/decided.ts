@@ -2,6 +2,7 @@
 // there, and from how this operator was started. Pure.
 
 import type { ClusterView } from '../machines/observed/cluster-view.ts'
+import { hasManagedEtcd } from '../machines/pass/wanted.ts'
 import type { EtcdView } from '../machines/observed/etcd-view.ts'
 import type { SetView } from '../machines/observed/kubernetes-view.ts'
 import { objectNames } from '../resources/parts/names.ts'
@@ -84,10 +85,6 @@ function versionAndImages(
       etcd: keptEtcdImage ?? defaultEtcd,
     },
   }
-}
-
-export function hasManagedEtcd({ mode, etcd }: Spec): boolean {
-  return mode === 'Distributed' && etcd?.mode !== 'External'
 }
 
 /** The size that every volume of a node is to have: that of the spec, or what they grew to by themselves. */

@@ -11,13 +11,14 @@ import type { ClusterView } from '../machines/observed/cluster-view.ts'
 import type { PoolView } from '../machines/observed/kubernetes-view.ts'
 import type { Observed } from '../machines/observed/observed.ts'
 import type { StoreView } from '../machines/observed/store-view.ts'
+import { hasManagedEtcd } from '../machines/pass/wanted.ts'
+import { storageClassOf } from '../observe/claim-view.ts'
 import { clusterViewOf } from '../observe/cluster-view.ts'
-import { textAt } from '../observe/json-fields.ts'
 import { poolViewOf } from '../observe/pool-view.ts'
 import type { StorageClasses } from '../observe/storage-classes.ts'
 import { withUsage } from '../observe/volume-usage.ts'
 import type { ClusterInput } from '../resources/parts/cluster-input.ts'
-import { ANNOTATIONS, objectNames } from '../resources/parts/names.ts'
+import { ANNOTATIONS, ETCD_MEMBERS_MAX, objectNames } from '../resources/parts/names.ts'
 import type { Component } from '../resources/parts/names.ts'
 import type { StoredObject } from '../runtime/api/api-object.ts'
 import type { KubernetesApi } from '../runtime/api/kubernetes-api.ts'
@@ -27,7 +28,7 @@ import type { SecretsView } from '../secrets/secrets-view.ts'
 import type { StoreAdmin } from '../store/store-admin.ts'
 import type { KeptAdmins } from './admins.ts'
 import type { ClusterCaches } from './cluster-caches.ts'
-import { clusterInputOf, hasManagedEtcd } from './decided.ts'
+import { clusterInputOf } from './decided.ts'
 import type { OperatorDefaults } from './decided.ts'
 import { desiredOf } from './desired.ts'
 import type { RolloutSlots } from './rollout-slots.ts'
@@ -60,8 +61,6 @@ export interface LiveSets {
   readonly nodes: StoredObject | undefined
   readonly etcd: StoredObject | undefined
 }
-
-const ETCD_MEMBERS_MAX = 5
 
 export async function gather(
   sources: Sources,
@@ -149,8 +148,7 @@ async function poolsOf(
   signal: AbortSignal,
 ): Promise<readonly [nodes: Pool, etcd: Pool]> {
   const claims = caches.of('PersistentVolumeClaim', cluster)
-  const classNames = claims.map((claim) => textAt(claim, 'spec', 'storageClassName'))
-  await classes.refresh(classNames, signal)
+  await classes.refresh(claims.map(storageClassOf), signal)
   const sets = caches.of('StatefulSet', cluster)
   const pods = caches.of('Pod', cluster)
   const names = objectNames(cluster.name)

@@ -10,7 +10,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { assert } from '../../lib/assert.ts'
-import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
@@ -31,7 +30,7 @@ import type { Outcome } from '../runtime/queue/queue-workers.ts'
 import { writeStatus } from '../runtime/writes/status-writer.ts'
 import { gather } from './gather.ts'
 import type { Gathered, Sources } from './gather.ts'
-import { malformedStatus, problemsText } from './malformed.ts'
+import { malformedStatus, problemsText, refusedStatus } from './told-status.ts'
 
 /** The caches are behind what was read live, and follow within this, or soon after it. */
 const OUTDATED_RETRY_MS = 250
@@ -44,7 +43,6 @@ export interface PassOptions extends Sources {
   readonly events: EventRecorder
   readonly random: Random
   readonly log: Log
-  readonly clock: Clock
 }
 
 /**
@@ -94,19 +92,35 @@ export class ClusterPasses {
     { object, gathered }: { readonly object: StoredObject; readonly gathered: Gathered },
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { log, events } = this.#with
+    const { log } = this.#with
     const { namespace, name } = object.metadata
     try {
       const outcome = await this.#steps.carryOut(step, { cluster: object, ...gathered }, signal)
       log.info('step', { namespace, name, ...shown(step), outcome })
       return outcome === 'done'
     } catch (error) {
-      // People can mend this: rights, quotas, Pod Security, a name that an admission refuses.
       if (REFUSED.has(classifyError(error))) {
-        const note = `${step.kind}: ${messageOf(error)}`
-        events.record(object, { type: 'Warning', reason: 'StepRefused', action: 'Step', note })
+        await this.#tellRefusal(step, { object, error }, signal)
       }
       throw error
+    }
+  }
+
+  /** People can mend it: rights, quotas, Pod Security, a name that an admission refuses. */
+  async #tellRefusal(
+    { kind: step }: Step,
+    { object, error }: { readonly object: StoredObject; readonly error: unknown },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { api, clock, events, log } = this.#with
+    const note = `${step}: ${messageOf(error)}`
+    events.record(object, { type: 'Warning', reason: 'StepRefused', action: 'Step', note })
+    const status = refusedStatus(object, { step, error }, clock.nowMs())
+    try {
+      await writeStatus(api, { kind: CLUSTER_KIND, object, status }, signal)
+    } catch (failure) {
+      // The pass fails by the refusal itself, and the next one tells it again.
+      log.debug('a refusal is not in the status', { error: messageOf(failure) })
     }
   }
 

@@ -10,7 +10,7 @@
 import { existsSync, globSync } from 'node:fs'
 import path from 'node:path'
 import { runMocha } from '../ci/mocha-process.ts'
-import { closeTier, isTierUp, openTier, type TierName } from './support/tier.ts'
+import { closeTier, isTierUp, openTier, otherKubeconfig, type TierName } from './support/tier.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const LONG = /\.long\.test\.ts$/
@@ -34,7 +34,7 @@ const files = namesFiles
       .toSorted()
 
 const isOurs =
-  process.env['QUARRY_E2E_KUBECONFIG'] === undefined &&
+  otherKubeconfig() === undefined &&
   process.env['QUARRY_E2E_KEEP'] !== '1' &&
   !(await isTierUp(tierName))
 let counts = { passed: 0, failed: 1 }

@@ -23,14 +23,13 @@ export interface Wanted {
 
 export function wantedOf(spec: StoreClusterSpec): Wanted {
   const isSingleNode = spec.mode === 'SingleNode'
-  const etcd = isSingleNode || spec.etcd?.mode === 'External' ? undefined : spec.etcd
-  const hasManagedEtcd = !isSingleNode && spec.etcd?.mode !== 'External'
+  const isManaged = hasManagedEtcd(spec)
   const { persistentVolumeClaimRetentionPolicy: retention } = spec
   return {
     isSingleNode,
-    hasManagedEtcd,
+    hasManagedEtcd: isManaged,
     replicas: isSingleNode ? 1 : spec.nodes.replicas,
-    etcdReplicas: hasManagedEtcd ? (etcd?.replicas ?? ETCD_REPLICAS) : 0,
+    etcdReplicas: isManaged ? (spec.etcd?.replicas ?? ETCD_REPLICAS) : 0,
     isHibernated: spec.hibernate,
     rollsPods: spec.updateStrategy.type !== 'Paused',
     pods: podTimes(spec),
@@ -42,6 +41,11 @@ export function wantedOf(spec: StoreClusterSpec): Wanted {
       ordinal: retention.whenScaled === 'Delete',
     },
   }
+}
+
+/** Whether the operator runs an etcd for the cluster alone. */
+export function hasManagedEtcd({ mode, etcd }: StoreClusterSpec): boolean {
+  return mode !== 'SingleNode' && etcd?.mode !== 'External'
 }
 
 /** The default of the kind's `spec.etcd.replicas`, for a spec without `etcd`. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { GROUP } from '../../kinds/cluster/owned-names.ts'
 
 /** How many members an etcd has at most; its certificates name all of them from the beginning. */
-const ETCD_MEMBERS_MAX = 5
+export const ETCD_MEMBERS_MAX = 5
 
 export const PORTS = {
   api: 8080,

@@ -1,39 +1,29 @@
 // More members of etcd, and fewer, under a load: nothing that was acknowledged is lost.
 
 import { expect } from 'chai'
-import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
-import { LoadedCluster } from '../support/loaded-cluster.ts'
+import { useLoadedCluster } from '../support/loaded-cluster.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 describe('the etcd of a cluster, when it gets another size', function () {
   this.timeout(1_800_000)
 
   const namespace = useNamespace('node', import.meta.filename)
-  let cluster: LoadedCluster
-
-  before('the operator', async () => {
-    const image = await installOperator(namespace())
-    cluster = new LoadedCluster(namespace(), image)
-    await cluster.create()
-    await cluster.load()
-  })
-  after('the load', () => cluster[Symbol.asyncDispose]())
-  after('the operator', () => uninstallOperator(namespace()))
+  const cluster = useLoadedCluster(namespace)
 
   it('gets two members more, and gives them back', async () => {
-    const before = await cluster.podUIDs('etcd')
+    const before = await cluster().podUIDs('etcd')
     for (const replicas of [5, 3]) {
-      await cluster.during(`${replicas} members of etcd`, async () => {
-        await cluster.edit({ etcd: { replicas } })
-        await cluster.reaches(`jsonpath={.status.etcd.ready}=${replicas}`)
-        await cluster.reaches('condition=EtcdReady')
+      await cluster().during(`${replicas} members of etcd`, async () => {
+        await cluster().edit({ etcd: { replicas } })
+        await cluster().reaches(`jsonpath={.status.etcd.ready}=${replicas}`)
+        await cluster().reaches('condition=EtcdReady')
       })
     }
 
-    expect(await cluster.podUIDs('etcd')).to.deep.equal(before)
+    expect(await cluster().podUIDs('etcd')).to.deep.equal(before)
   })
 
   it('keeps every document that was acknowledged', async () => {
-    expect(await cluster.lost()).to.deep.equal([])
+    expect(await cluster().lost()).to.deep.equal([])
   })
 })

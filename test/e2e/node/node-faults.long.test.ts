@@ -2,8 +2,8 @@
 
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { installOperator, OPERATOR, uninstallOperator } from '../support/installed-operator.ts'
-import { LoadedCluster, print } from '../support/loaded-cluster.ts'
+import { OPERATOR } from '../support/installed-operator.ts'
+import { print, useLoadedCluster } from '../support/loaded-cluster.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 /** In a container: every process but the first one, which only waits for the server. */
@@ -24,25 +24,16 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
   this.timeout(900_000)
 
   const namespace = useNamespace('node', import.meta.filename)
-  let cluster: LoadedCluster
-
-  before('the operator', async () => {
-    const image = await installOperator(namespace())
-    cluster = new LoadedCluster(namespace(), image)
-    await cluster.create()
-    await cluster.load()
-  })
-  after('the load', () => cluster[Symbol.asyncDispose]())
-  after('the operator', () => uninstallOperator(namespace()))
+  const cluster = useLoadedCluster(namespace)
 
   const holder = () => namespace().value('lease', OPERATOR, '{.spec.holderIdentity}')
   const pod = (name: string, jsonPath: string) => namespace().value('pod', name, jsonPath)
 
   it('come back when a server is killed', async () => {
-    const victim = `${cluster.name}-node-1`
+    const victim = `${cluster().name}-node-1`
     const restarts = '{.status.containerStatuses[0].restartCount}'
 
-    await cluster.during('a server killed', async () => {
+    await cluster().during('a server killed', async () => {
       await namespace().kubectl(['exec', victim, '--', 'node', '-e', KILL_SERVER])
       await eventually(
         'the container is started again',
@@ -54,21 +45,21 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
   })
 
   it('are each restarted once when the leading operator is killed in the middle of it', async () => {
-    const before = await cluster.podUIDs('node')
+    const before = await cluster().podUIDs('node')
 
-    await cluster.during('restart, its operator killed', async () => {
-      await cluster.edit({ restartedAt: new Date().toISOString() })
-      await cluster.reaches('jsonpath={.status.operation.phase}=WaitReady')
+    await cluster().during('restart, its operator killed', async () => {
+      await cluster().edit({ restartedAt: new Date().toISOString() })
+      await cluster().reaches('jsonpath={.status.operation.phase}=WaitReady')
       const last = await holder()
       const leader = last.slice(0, last.lastIndexOf('_'))
       const begunMs = Date.now()
       await namespace().kubectl(['exec', leader, '--', 'node', '-e', KILL_SERVER])
       await eventually('another one leads', holder, (now) => now !== '' && now !== last)
       print(`another operator leads after ${Date.now() - begunMs} ms`)
-      await cluster.reaches('condition=Progressing=False')
+      await cluster().reaches('condition=Progressing=False')
     })
 
-    const after = await cluster.podUIDs('node')
+    const after = await cluster().podUIDs('node')
     expect([...after.keys()]).to.deep.equal([...before.keys()])
     expect([...after].filter(([name, uid]) => before.get(name) === uid)).to.deep.equal([])
     expect(await timesCreated()).to.deep.equal({ 'node-0': 2, 'node-1': 2, 'node-2': 2 })
@@ -87,51 +78,51 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
   }
 
   it('stop at one pod for an image that does not exist, and start when it does', async () => {
-    const before = await cluster.podUIDs('node')
-    const image = await namespace().value('qsc', cluster.name, '{.status.image}')
+    const before = await cluster().podUIDs('node')
+    const image = await namespace().value('qsc', cluster().name, '{.status.image}')
 
-    await cluster.during('an image that does not exist', async () => {
-      await cluster.edit({ image: 'quarry.invalid/quarry:none' })
-      await cluster.told('Degraded', 'ImagePullFailed')
-      const now = await cluster.podUIDs('node')
+    await cluster().during('an image that does not exist', async () => {
+      await cluster().edit({ image: 'quarry.invalid/quarry:none' })
+      await cluster().told('Degraded', 'ImagePullFailed')
+      const now = await cluster().podUIDs('node')
       const same = [...now].filter(([name, uid]) => before.get(name) === uid)
       expect(same.map(([name]) => name)).to.have.members([
-        `${cluster.name}-node-0`,
-        `${cluster.name}-node-1`,
+        `${cluster().name}-node-0`,
+        `${cluster().name}-node-1`,
       ])
-      await cluster.edit({ image })
+      await cluster().edit({ image })
     })
   })
 
   it('get larger volumes without a restart', async () => {
-    const before = await cluster.podUIDs('node')
+    const before = await cluster().podUIDs('node')
 
-    await cluster.during('growth of volumes', async () => {
-      await cluster.edit({ nodes: { storage: { size: '2Gi' } } })
+    await cluster().during('growth of volumes', async () => {
+      await cluster().edit({ nodes: { storage: { size: '2Gi' } } })
       await eventually(
         'every volume has the new size',
-        () => cluster.status('volumes[?(@.component=="Node")].capacity'),
+        () => cluster().status('volumes[?(@.component=="Node")].capacity'),
         (capacities) => capacities === '2Gi 2Gi 2Gi',
       )
     })
 
-    expect(await cluster.podUIDs('node')).to.deep.equal(before)
+    expect(await cluster().podUIDs('node')).to.deep.equal(before)
     const template = '{.spec.volumeClaimTemplates[0].spec.resources.requests.storage}'
-    const set = `${cluster.name}-node`
+    const set = `${cluster().name}-node`
     expect(await namespace().value('statefulset', set, template)).to.equal('2Gi')
     const size = await namespace().kubectl(['exec', `${set}-2`, '--', 'node', '-p', SIZE_MIB])
     expect(Number(size)).to.be.greaterThan(1900)
   })
 
   it('are replaced by others when a volume is lost', async () => {
-    const victim = `${cluster.name}-node-2`
-    const nodeID = () => cluster.status('members[?(@.ordinal==2)].nodeID')
+    const victim = `${cluster().name}-node-2`
+    const nodeID = () => cluster().status('members[?(@.ordinal==2)].nodeID')
     const lost = await nodeID()
 
-    await cluster.during('a volume lost', async () => {
+    await cluster().during('a volume lost', async () => {
       await namespace().kubectl(['delete', 'pvc', `data-${victim}`, '--wait=false'])
       await namespace().kubectl(['delete', 'pod', victim, '--grace-period=0', '--force'])
-      await cluster.told('Degraded', 'NodeDataLost')
+      await cluster().told('Degraded', 'NodeDataLost')
     })
 
     expect(await nodeID()).to.match(/^[0-9a-f-]{36}$/)
@@ -139,7 +130,7 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
   })
 
   it('have every document that was acknowledged', async () => {
-    expect(await cluster.lost()).to.deep.equal([])
+    expect(await cluster().lost()).to.deep.equal([])
   })
 
   it('have secrets that nobody reads in logs, events and status', async () => {

@@ -2,9 +2,10 @@
 
 import { setTimeout as passes } from 'node:timers/promises'
 import { expect } from 'chai'
+import { must } from '../../../lib/assert.ts'
 import { AuditLog, describeEvent, isBy, isWrite } from '../support/audit-log.ts'
-import { installOperator, OPERATOR, uninstallOperator } from '../support/installed-operator.ts'
-import { LoadedCluster } from '../support/loaded-cluster.ts'
+import { OPERATOR } from '../support/installed-operator.ts'
+import { useLoadedCluster } from '../support/loaded-cluster.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const QUIET_MS = 180_000
@@ -13,22 +14,15 @@ describe('an operator that has nothing to do', function () {
   this.timeout(900_000)
 
   const namespace = useNamespace('node', import.meta.filename)
-  let cluster: LoadedCluster
+  const cluster = useLoadedCluster(namespace)
 
   before('a cluster that is ready', async () => {
-    const image = await installOperator(namespace())
-    cluster = new LoadedCluster(namespace(), image)
-    await cluster.create()
-    await cluster.load()
-    await cluster.settles()
+    await cluster().settles()
   })
-  after('the load', () => cluster[Symbol.asyncDispose]())
-  after('the operator', () => uninstallOperator(namespace()))
 
-  it('writes nothing for three minutes, and asks for little', async function () {
+  it('writes nothing for three minutes, and asks for little', async () => {
     const { auditLog } = namespace().tier
-    if (auditLog === undefined) this.skip()
-    const record = new AuditLog(auditLog)
+    const record = new AuditLog(must(auditLog, 'the audit log, which QUARRY_E2E_AUDIT_LOG names'))
     const mark = await record.mark()
 
     // Time itself is what the operator is given: whatever it looks at in turns, it looks at meanwhile.

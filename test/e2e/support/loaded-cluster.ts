@@ -1,6 +1,7 @@
 // A StoreCluster of three nodes with an etcd of its own, under a load that never pauses.
 
 import { eventually } from './eventually.ts'
+import { installOperator, uninstallOperator } from './installed-operator.ts'
 import { LoadPod, type LoadReport } from './load-pod.ts'
 import type { TestNamespace } from './test-namespace.ts'
 
@@ -8,6 +9,23 @@ const NAME = 'books'
 const TABLE = 'counted'
 const WAIT = '--timeout=600s'
 const WAIT_LIMIT_MS = 620_000
+
+/** For the tests of a `describe`: the operator and a cluster of it under a load, made before them and removed after them. */
+export function useLoadedCluster(namespace: () => TestNamespace): () => LoadedCluster {
+  let cluster: LoadedCluster | undefined
+  before('a cluster under a load', async () => {
+    const image = await installOperator(namespace())
+    cluster = new LoadedCluster(namespace(), image)
+    await cluster.create()
+    await cluster.load()
+  })
+  after('the load', async () => cluster?.[Symbol.asyncDispose]())
+  after('the operator', () => uninstallOperator(namespace()))
+  return () => {
+    if (cluster === undefined) throw new Error('the cluster is there only inside of tests')
+    return cluster
+  }
+}
 
 /**
  * Contract:

@@ -25,10 +25,16 @@ export const KUBE = path.resolve(import.meta.dirname, '../kube')
 /** Building all components takes 20 minutes of processor time, and other work may share it. */
 export const START_LIMIT_MS = 90 * 60_000
 
+/** The kubeconfig of a cluster that test/e2e/kube did not make, if the tests are to use one. */
+export function otherKubeconfig(): string | undefined {
+  const other = process.env['QUARRY_E2E_KUBECONFIG']
+  return other === '' ? undefined : other
+}
+
 /** Starts the tier unless it is up, and leaves it up: test/e2e/run.ts ends what it has started. */
 export async function openTier(name: TierName): Promise<Tier> {
-  const other = process.env['QUARRY_E2E_KUBECONFIG']
-  if (other !== undefined && other !== '') {
+  const other = otherKubeconfig()
+  if (other !== undefined) {
     const auditLog = process.env['QUARRY_E2E_AUDIT_LOG']
     return tierWith({ name, kubeconfig: other, isOwn: false, auditLog, program: 'kubectl' })
   }
