@@ -10,7 +10,8 @@ import { jsonOf } from '../../../../node/shard/format/document-record.ts'
 import { documentKey } from '../../../../node/shard/format/keyspace.ts'
 import { QUEUED_BYTES_MAX } from '../../../../node/shard/pending-proposals.ts'
 import { NO_SETTINGS } from '../../../../node/shard/command/table-settings.ts'
-import { parseShardId } from '../../../../node/shard/shard-id.ts'
+import { buildTransactionId } from '../../../../node/shard/command/transaction-id.ts'
+import { parseShardId, type ShardId } from '../../../../node/shard/shard-id.ts'
 import type { WriteOp } from '../../../../node/shard/command/command.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
 import { countTo } from '../../../support/loads/load.ts'
@@ -22,6 +23,7 @@ import { openTestJournal } from '../../../support/worlds/test-journal.ts'
 import { routesTo } from '../../../support/worlds/routes.ts'
 
 const ID = parseShardId('0000000000000001')
+const OTHER_ID = parseShardId('0000000000000002')
 const RUNS = 100
 const ITEMS = 40
 
@@ -144,7 +146,69 @@ async function listOf(shard: LocalShard): Promise<readonly string[]> {
   return list.items
 }
 
+/** Two shards of one journal on a disk that is done after some turns. */
+async function openPair(seed: number) {
+  const random = seededRandom(seed)
+  const below = (bound: number): number => Math.floor(random() * bound)
+  const disk = new FaultyDisk(seed, {
+    pace: async () => {
+      for (let turns = below(4); turns > 0; turns -= 1) await nextTurn()
+    },
+  })
+  let ms = 0
+  const clock = { ...systemClock, monotonicMs: () => (ms += below(8)) }
+  const journal = await openTestJournal({ disk, clock })
+  const common = {
+    range: { start: Buffer.alloc(0), end: undefined },
+    journal,
+    hybridClock: await HybridClock.open(clock, memoryBound),
+    clock,
+    router: routesTo(() => anchor),
+    settings: NO_SETTINGS,
+  }
+  const openShard = async (id: ShardId) =>
+    LocalShard.open({ ...common, id, store: await disk.open(id) })
+  const anchor: LocalShard = await openShard(ID)
+  const participant = await openShard(OTHER_ID)
+  return { ...common, anchor, participant, below }
+}
+
 describe("a shard's log", () => {
+  it('has the prepare of a participant on the disk when the decision of its transaction is', async () => {
+    const { seed } = parseTestSettings(process.env)
+    for (const run of countTo(RUNS)) {
+      const { journal, hybridClock, anchor, participant, below } = await openPair(seed * RUNS + run)
+      const transactionId = buildTransactionId(hybridClock.now(), 'f'.repeat(16))
+      const at = { tableId: '00112233445566ff', key: Buffer.from('a') }
+      const common = { transactionId, anchor: at, checks: [], ttl: undefined }
+      const begin = { participants: [] }
+      await anchor.prepare({ ...common, begin, ops: [putOp('a', 1)] })
+
+      const others = countTo(below(8)).map((n) =>
+        anchor.write({ checks: [], ops: [putOp(`other ${n}`, 1)], ttl: undefined }),
+      )
+      const ops = [appendOp('list', 'item')]
+      const { outcome, fate } = await participant.prepareInOrder({
+        ...common,
+        begin: undefined,
+        ops,
+      })
+      const decide = {
+        transactionId,
+        anchor: at.key,
+        decision: 'commit',
+        commitAtLeast: TIMESTAMP_ZERO,
+      } as const
+      await anchor.decide(decide, { after: [must(fate, 'the fate of the prepare')] })
+
+      const entries = (await Array.fromAsync(journal.entries(OTHER_ID, 0))).flat()
+      expect(outcome.kind).to.equal('prepared')
+      expect(entries, `QUARRY_TEST_SEED=${seed}`).to.have.lengthOf(1)
+      await Promise.all(others)
+      await Promise.all([anchor.close(), participant.close()])
+    }
+  })
+
   it('shows each command what those before it did, whenever the journal takes a group', async () => {
     const { seed } = parseTestSettings(process.env)
     for (const run of countTo(RUNS)) {
