@@ -352,7 +352,7 @@ export class ShardLog implements JournalSource {
     const applied = yield* applying
     if (this.#refusal === undefined) {
       this.#join(proposal, applied)
-      // Who waits for the computation goes on in a later turn (TG5), and the journal may write in between (G7).
+      // The promise of the computation is settled in a later turn (TG5), and the journal may write in between (G7).
       if (this.#applying !== undefined) this.#announce()
     } else {
       // It has dropped the state that this command was applied onto, and nothing else was applied since (G3).
