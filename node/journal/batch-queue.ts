@@ -65,48 +65,39 @@ export class BatchQueue {
   }
 
   /**
-   * The sources of the next batch, with their companions: as many as fit, and at least one. They
-   * stay in the queue.
+   * The sources of the next batch: as many as fit, and at least one, with all companions that have entries, queued or
+   * not (J2). They stay in the queue.
    */
-  next(): readonly JournalSource[] {
+  next(): ReadonlySet<JournalSource> {
     let bytes = 0
     const fitting = this.#sources.findIndex((source, at) => {
       bytes += source.readyBytes
       return at > 0 && bytes > BATCH_BYTES_MAX
     })
-    return fitting === -1 ? this.#sources : this.#withCompanions(this.#sources.slice(0, fitting))
-  }
-
-  #withCompanions(first: readonly JournalSource[]): readonly JournalSource[] {
-    const waiting = new Set(this.#sources)
-    const chosen = new Set(first)
+    const chosen = new Set(fitting === -1 ? this.#sources : this.#sources.slice(0, fitting))
     // A set also walks over members that the loop adds.
-    for (const source of chosen) {
-      for (const companion of source.companions) if (waiting.has(companion)) chosen.add(companion)
+    for (const { companions } of chosen) {
+      for (const companion of companions) if (companion.readyEntries > 0) chosen.add(companion)
     }
-    return [...chosen]
+    return chosen
   }
 
   /** Removes the sources that `next` answered. */
-  remove(sources: readonly JournalSource[]): void {
-    if (sources === this.#sources) {
-      this.#sources = []
-    } else {
-      const isChosen = new Set(sources)
-      this.#sources = this.#sources.filter((source) => !isChosen.has(source))
-    }
+  remove(sources: ReadonlySet<JournalSource>): void {
+    this.#sources = this.#sources.filter((source) => !sources.has(source))
     if (this.isEmpty) this.#isAwaited = false
   }
 
   clear(): readonly JournalSource[] {
     const sources = this.#sources
-    this.remove(sources)
+    this.#sources = []
+    this.#isAwaited = false
     return sources
   }
 }
 
 /** The bytes of a batch with all ready rows of the sources, and `marks` rows more. */
-export function batchBytes(sources: readonly JournalSource[], marks: number): number {
+export function batchBytes(sources: Iterable<JournalSource>, marks: number): number {
   let bytes = BATCH_HEADER_BYTES + marks * ROW_BYTES
   for (const { readyBytes, readyEntries } of sources) bytes += readyBytes + readyEntries * ROW_BYTES
   return alignedLength(bytes)

@@ -14,7 +14,7 @@ export interface JournalSource {
   readonly readyEntries: number
   /**
    * Sources whose ready entries this source depends on. They are written in the same batch or an
-   * earlier one (J2).
+   * earlier one (J2), also of those that have not called `ready` yet.
    */
   readonly companions: Iterable<JournalSource>
   /**

@@ -292,10 +292,10 @@ export class Journal {
     return Math.min(this.#content.marks.notedCount, NOTED_MAX)
   }
 
-  async #write(sources: readonly JournalSource[]): Promise<void> {
+  async #write(sources: ReadonlySet<JournalSource>): Promise<void> {
     this.#queue.remove(sources)
     this.#content.marks.beginBatch()
-    const taken = sources.flatMap((source) => source.take())
+    const taken = [...sources].flatMap((source) => source.take())
     this.#isSealed = false
     const { clock } = this.#with
     const beganMs = clock.monotonicMs()
@@ -304,7 +304,7 @@ export class Journal {
       const place = await this.#writer.write(rows)
       const tookMs = clock.monotonicMs() - beganMs
       const { bytes } = place
-      this.#metrics.wrote({ groups: sources.length, entries: rows.length, bytes, tookMs })
+      this.#metrics.wrote({ groups: sources.size, entries: rows.length, bytes, tookMs })
       this.#remember(rows, place)
     } catch (error) {
       this.#fail(error, sources)
@@ -339,7 +339,7 @@ export class Journal {
   }
 
   /** Ends the journal after a failed write (J4). */
-  #fail(error: unknown, sources: readonly JournalSource[]): void {
+  #fail(error: unknown, sources: Iterable<JournalSource>): void {
     const failure = new ServiceError(
       'UNAVAILABLE',
       `the journal could not be written (${messageOf(error)}); the node ends, start it again`,

@@ -14,8 +14,6 @@
 //       is refused. The answer of a taken group is what its entries become under the next leader.
 //   G6  The open layer of the overlay has the effects of the open group's commands, and of no other: the journal may
 //       take both between any two steps.
-//   G7  When others hear that a command was applied, the journal knows that the log has entries: what they propose behind it
-//       is then never durable before it (J2 of journal.ts).
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InvariantError, must } from '../../lib/assert.ts'
@@ -76,7 +74,7 @@ export interface Suspension {
   readonly fates: readonly Promise<GroupFate>[]
 }
 
-/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G7). */
+/** Puts proposals in order, applies them and answers each when its entry is committed (G1-G6). */
 export class ShardLog implements JournalSource {
   readonly logId: ShardId
   readonly #with: ShardLogOptions
@@ -352,8 +350,6 @@ export class ShardLog implements JournalSource {
     const applied = yield* applying
     if (this.#refusal === undefined) {
       this.#join(proposal, applied)
-      // The promise of the computation is settled in a later turn (TG5), and the journal may write in between (G7).
-      if (this.#applying !== undefined) this.#announce()
     } else {
       // It has dropped the state that this command was applied onto, and nothing else was applied since (G3).
       this.#with.state.overlay.dropOpen()

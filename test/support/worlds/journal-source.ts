@@ -19,13 +19,15 @@ interface Appended {
 export class TextSource implements JournalSource {
   readonly logId: string
   readonly heard: string[] = []
-  readonly companions: JournalSource[] = []
+  /** Those of the entries that are not taken yet. */
+  readonly companions = new Set<JournalSource>()
   failure: ServiceError | undefined
   readonly #journal: Journal
   #sequence: number
   #crc = 0
   #open: Appended[] = []
   #flying: Appended[] = []
+  #isQueued = false
 
   /** Its entries are kept: it never flushes, unless `flush` says so. */
   constructor(journal: Journal, logId: string, sequence = 0) {
@@ -43,7 +45,8 @@ export class TextSource implements JournalSource {
     return this.#open.length
   }
 
-  append(text: string, { isAwaited = true } = {}): Promise<void> {
+  /** Without `isTold` the journal hears of the entry with the next one, or from `tell`. */
+  append(text: string, { isAwaited = true, isTold = true } = {}): Promise<void> {
     const body = [Buffer.from(text)]
     const row = encodeUncheckedRow(encodeLogId(this.logId), {
       sequence: ++this.#sequence,
@@ -60,11 +63,19 @@ export class TextSource implements JournalSource {
     }
     const done = Promise.withResolvers<void>()
     this.#open.push({ entry, text, done })
-    if (this.#open.length === 1) this.#journal.ready(this, { isAwaited })
+    if (isTold) this.tell({ isAwaited })
     return done.promise
   }
 
+  tell({ isAwaited = true } = {}): void {
+    if (this.#isQueued || this.#open.length === 0) return
+    this.#isQueued = true
+    this.#journal.ready(this, { isAwaited })
+  }
+
   take(): readonly AppendedEntry[] {
+    this.#isQueued = false
+    this.companions.clear()
     this.#flying = this.#open
     this.#open = []
     return this.#flying.map(({ entry }) => entry)
@@ -79,6 +90,7 @@ export class TextSource implements JournalSource {
 
   failed(error: ServiceError): void {
     this.failure = error
+    this.#isQueued = false
     for (const { done } of [...this.#flying.splice(0), ...this.#open.splice(0)]) done.reject(error)
   }
 }

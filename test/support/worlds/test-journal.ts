@@ -13,11 +13,11 @@ export interface TestJournalOptions extends Partial<JournalOptions> {
   readonly clock?: Clock
 }
 
-/** A journal on a simulated disk. A failed write throws where nobody waits, unless the test listens. */
-export function openTestJournal(options: TestJournalOptions = {}): Promise<Journal> {
+/** A failed write throws where nobody waits, unless the test listens. */
+export function testJournalOptions(options: TestJournalOptions = {}): JournalOptions {
   const { disk = new FaultyDisk(), clock = new ManualClock(), ...others } = options
   const random = seededRandom(5)
-  return Journal.open({
+  return {
     directory: disk.directory,
     clock,
     log: silentLog,
@@ -27,5 +27,10 @@ export function openTestJournal(options: TestJournalOptions = {}): Promise<Journ
     segmentBytes: TEST_SEGMENT_BYTES,
     keptBytes: 4 * TEST_SEGMENT_BYTES,
     ...others,
-  })
+  }
+}
+
+/** A journal on a simulated disk, with `testJournalOptions`. */
+export function openTestJournal(options: TestJournalOptions = {}): Promise<Journal> {
+  return Journal.open(testJournalOptions(options))
 }
