@@ -119,7 +119,12 @@ async function buildOperator(
 
   caches.start()
   leadership.start()
-  void leadership.won.then(() => caches.synced()).then(() => workers.start())
+  void leadership.won
+    .then(() => caches.synced())
+    .then(() => {
+      // It may have been closed meanwhile.
+      if (leadership.isLeading()) workers.start()
+    })
   // What was lost does not come back: the next start is another candidate.
   const { onLost = (reason) => endProcess(log, new Error(`not leading: ${reason}`)) } = overrides
   void leadership.lost.then(onLost)

@@ -39,6 +39,7 @@ export class ClusterCaches {
         labelSelector: watched.labelSelector ?? '',
         absentRecheckMs: watched.isOptional === true ? ABSENT_RECHECK_MS : NEEDED_RECHECK_MS,
         isOptional: watched.isOptional === true,
+        groupOf: clusterKeyOf,
         onChange: (object) => {
           const key = clusterKeyOf(object)
           if (key !== undefined) onChange(key)
@@ -75,13 +76,8 @@ export class ClusterCaches {
     return this.cache(STORE_CLUSTER.kind).get({ namespace, name })
   }
 
-  of(kind: string, { namespace, name }: ClusterName): readonly StoredObject[] {
-    return this.cache(kind)
-      .list()
-      .filter(
-        ({ metadata }) =>
-          metadata.namespace === namespace && metadata.labels?.[INSTANCE_LABEL] === name,
-      )
+  of(kind: string, cluster: ClusterName): readonly StoredObject[] {
+    return this.cache(kind).inGroup(keyOf(cluster))
   }
 
   /** Since when the API server has said nothing of the kind of which it was heard least. */

@@ -6,7 +6,7 @@ import type { ObjectMetadata, ResourceKind, StoredObject } from '../api/api-obje
 import { Informer } from './informer.ts'
 import type { InformerFigures, InformerOptions } from './informer.ts'
 import { ObjectIndex } from './object-index.ts'
-import type { OnChange } from './object-index.ts'
+import type { GroupOf, OnChange } from './object-index.ts'
 
 /** An optional kind whose CRD is not there yet is looked for so often. */
 export const ABSENT_RECHECK_MS = 10 * 60_000
@@ -17,6 +17,8 @@ export interface CacheOptions extends InformerOptions {
   /** No namespace means all of them. */
   readonly namespaces: readonly string[]
   readonly labelSelector: string
+  /** By what `inGroup` finds objects. It must not throw. */
+  readonly groupOf: GroupOf
   /** Hears of each change. It only notes which key needs a pass: the object may be gone, or another one, by then. */
   readonly onChange: OnChange
 }
@@ -26,7 +28,7 @@ export interface CacheOptions extends InformerOptions {
  * decided by a `get` and its preconditions.
  *
  * Contract:
- * - `get`, `list` and `ownedBy` answer at once, from memory. Nobody may change what they answer.
+ * - `get`, `list` and `inGroup` answer at once, from memory. Nobody may change what they answer.
  * - It is ready while the kind is served, from the first lists of all its namespaces on.
  * - `synced` resolves when it is ready for the first time. It never rejects.
  * - An exception of `onChange` is counted and logged, and changes nothing else.
@@ -37,7 +39,7 @@ export class KindCache {
   #handlerFailures = 0
 
   constructor(options: CacheOptions) {
-    const { kind, labelSelector, onChange, log } = options
+    const { kind, labelSelector, groupOf, onChange, log } = options
     this.kind = kind
     const safely: OnChange = (object) => {
       try {
@@ -49,7 +51,7 @@ export class KindCache {
     }
     const namespaces = options.namespaces.length === 0 ? [''] : options.namespaces
     this.#parts = namespaces.map((namespace) => {
-      const index = new ObjectIndex(safely)
+      const index = new ObjectIndex(safely, groupOf)
       const informer = new Informer({ kind, namespace, labelSelector }, index, options)
       return { index, informer }
     })
@@ -88,8 +90,8 @@ export class KindCache {
     return this.#parts.flatMap(({ index }) => [...index.values()])
   }
 
-  ownedBy(uid: string): readonly StoredObject[] {
-    return this.#parts.flatMap(({ index }) => index.ownedBy(uid))
+  inGroup(group: string): readonly StoredObject[] {
+    return this.#parts.flatMap(({ index }) => index.inGroup(group))
   }
 
   start(): void {

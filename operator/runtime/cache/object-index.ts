@@ -4,7 +4,7 @@
 //   OX1  An object never becomes older: what is told twice or late changes nothing, and nobody hears of it.
 //   OX2  After `replace`, the index has the objects of the list, and all others are reported as changed.
 //   OX3  When `onChange` hears of an object, the index has its change.
-//   OX4  The index by owners has each object under all its owners, and nothing else.
+//   OX4  A group has the objects that are of it as they were told last, and no others.
 
 import { keyOf } from '../api/api-object.ts'
 import type { StoredObject } from '../api/api-object.ts'
@@ -12,14 +12,19 @@ import type { StoredObject } from '../api/api-object.ts'
 /** Called with an object that is new, changed, or gone, after the index has the change. It must not throw. */
 export type OnChange = (object: StoredObject) => void
 
-/** The objects of one selection by their keys and owners. */
+/** The group that an object is of, by its content; `undefined` for none. */
+export type GroupOf = (object: StoredObject) => string | undefined
+
+/** The objects of one selection by their keys and groups. */
 export class ObjectIndex {
   readonly #onChange: OnChange
+  readonly #groupOf: GroupOf
   readonly #objects = new Map<string, StoredObject>()
-  readonly #keysByOwner = new Map<string, Set<string>>()
+  readonly #groups = new Map<string, Map<string, StoredObject>>()
 
-  constructor(onChange: OnChange) {
+  constructor(onChange: OnChange, groupOf: GroupOf) {
     this.#onChange = onChange
+    this.#groupOf = groupOf
   }
 
   get size(): number {
@@ -34,10 +39,8 @@ export class ObjectIndex {
     return this.#objects.values()
   }
 
-  /** The objects that name this UID among their owners. */
-  ownedBy(uid: string): readonly StoredObject[] {
-    const keys = this.#keysByOwner.get(uid) ?? []
-    return [...keys].flatMap((key) => this.#objects.get(key) ?? [])
+  inGroup(group: string): readonly StoredObject[] {
+    return [...(this.#groups.get(group)?.values() ?? [])]
   }
 
   put(object: StoredObject): void {
@@ -69,19 +72,19 @@ export class ObjectIndex {
   #set(key: string, object: StoredObject, known: StoredObject | undefined): void {
     if (known !== undefined) this.#drop(key, known)
     this.#objects.set(key, object)
-    for (const uid of ownersOf(object)) {
-      const keys = this.#keysByOwner.get(uid) ?? new Set()
-      this.#keysByOwner.set(uid, keys.add(key))
-    }
+    const group = this.#groupOf(object)
+    if (group === undefined) return
+    const members = this.#groups.get(group) ?? new Map<string, StoredObject>()
+    this.#groups.set(group, members.set(key, object))
   }
 
   #drop(key: string, known: StoredObject): void {
     this.#objects.delete(key)
-    for (const uid of ownersOf(known)) {
-      const keys = this.#keysByOwner.get(uid)
-      keys?.delete(key)
-      if (keys?.size === 0) this.#keysByOwner.delete(uid)
-    }
+    const group = this.#groupOf(known)
+    if (group === undefined) return
+    const members = this.#groups.get(group)
+    members?.delete(key)
+    if (members?.size === 0) this.#groups.delete(group)
   }
 }
 
@@ -106,8 +109,4 @@ function isOlder({ metadata: a }: StoredObject, { metadata: b }: StoredObject): 
 
 function isSame({ metadata: a }: StoredObject, known: StoredObject | undefined): boolean {
   return a.uid === known?.metadata.uid && a.resourceVersion === known.metadata.resourceVersion
-}
-
-function ownersOf({ metadata }: StoredObject): readonly string[] {
-  return (metadata.ownerReferences ?? []).map(({ uid }) => uid)
 }

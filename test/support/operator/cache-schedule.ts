@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { ManualClock } from '../../../lib/clock.ts'
+import { isJsonRecord, isText } from '../../../lib/json-record.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { seededRandom } from '../../../lib/random.ts'
 import type { Random } from '../../../lib/random.ts'
@@ -22,7 +23,7 @@ import { pass, settle } from './settle.ts'
 
 const STEPS = 60
 const NAMES = ['a', 'b', 'c', 'd']
-const OWNERS = ['owner-1', 'owner-2']
+const GROUPS = ['group-1', 'group-2']
 const SELECTION = { kind: CONFIG_MAPS, namespace: 'test', labelSelector: '' }
 const { signal } = new AbortController()
 
@@ -56,6 +57,7 @@ class Schedule {
       namespaces: ['test'],
       labelSelector: '',
       absentRecheckMs: 30_000,
+      groupOf,
       onChange: (object) => this.#hear(object),
     })
   }
@@ -102,10 +104,8 @@ class Schedule {
 
   async #write(): Promise<void> {
     const name = this.#oneOf(NAMES)
-    const uid = this.#oneOf(OWNERS)
-    const owner = { apiVersion: 'v1', kind: 'Owner', name: 'o', uid }
-    const metadata = { name, namespace: 'test', ownerReferences: [owner] }
-    const data = { value: String(this.#random()) }
+    const metadata = { name, namespace: 'test' }
+    const data = { value: String(this.#random()), group: this.#oneOf([...GROUPS, '']) }
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }
     await this.#api.apply({ kind: CONFIG_MAPS, object, force: true }, signal)
   }
@@ -171,11 +171,11 @@ class Schedule {
     if (!isDeepStrictEqual(cached, live)) return `IN3: the cache differs ${when}`
     const mirrored = [...this.#mirror.values()].toSorted(byKey)
     if (!isDeepStrictEqual(mirrored, live)) return `OX3: somebody who listens differs ${when}`
-    const wrongOwner = OWNERS.find((uid) => {
-      const owned = live.filter(({ metadata }) => metadata.ownerReferences?.[0]?.uid === uid)
-      return !isDeepStrictEqual(this.#cache.ownedBy(uid).toSorted(byKey), owned)
+    const wrong = GROUPS.find((group) => {
+      const members = live.filter((object) => groupOf(object) === group)
+      return !isDeepStrictEqual(this.#cache.inGroup(group).toSorted(byKey), members)
     })
-    return wrongOwner === undefined ? undefined : `OX4: the objects of ${wrongOwner} differ ${when}`
+    return wrong === undefined ? undefined : `OX4: the objects of ${wrong} differ ${when}`
   }
 
   async #liveOf(name: string): Promise<StoredObject | undefined> {
@@ -185,6 +185,11 @@ class Schedule {
   #oneOf<T>(all: readonly T[]): T {
     return all[Math.floor(this.#random() * all.length)]!
   }
+}
+
+function groupOf({ data }: StoredObject): string | undefined {
+  if (!isJsonRecord(data)) return undefined
+  return isText(data['group']) ? data['group'] : undefined
 }
 
 function byKey(a: StoredObject, b: StoredObject): number {

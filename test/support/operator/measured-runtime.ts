@@ -36,6 +36,7 @@ export function measuredRuntime() {
       kind: CONFIG_MAPS,
       namespaces: [],
       labelSelector: '',
+      groupOf: () => undefined,
       absentRecheckMs: 60_000,
       onChange: () => undefined,
     }),

@@ -138,6 +138,7 @@ function openCache({ isOptional = false } = {}) {
     kind: CONFIG_MAPS,
     namespaces: ['test'],
     labelSelector: '',
+    groupOf: () => undefined,
     absentRecheckMs: ABSENT_RECHECK_MS,
     isOptional,
     onChange: ({ metadata }) => heard.push(metadata.name),
