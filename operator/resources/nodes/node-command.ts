@@ -8,6 +8,8 @@ import { ETCD_FILES, PATHS } from './node-paths.ts'
 const EVERY_ADDRESS = '0.0.0.0'
 /** How many members an etcd has that the spec does not speak of. */
 export const ETCD_MEMBERS = 3
+/** While five members have a quorum, one of any three is there. */
+const TOLD_MAX = 3
 
 /** `quarry node`, or `quarry swarm` for a cluster of one node without etcd. */
 export function nodeCommand(input: ClusterInput): readonly string[] {
@@ -65,10 +67,19 @@ function etcdFlags(input: ClusterInput): readonly string[] {
   ]
 }
 
+/**
+ * How many members of an own etcd nodes are told of, those with the lowest ordinals: no more than needed, so that nodes do not
+ * restart when it gets two members more.
+ */
+export function toldMembers({ cluster: { spec } }: ClusterInput): number {
+  return Math.min(spec.etcd?.replicas ?? ETCD_MEMBERS, TOLD_MAX)
+}
+
 /** Where the members of etcd answer clients. */
-export function etcdEndpoints({ cluster }: ClusterInput): readonly string[] {
+export function etcdEndpoints(input: ClusterInput): readonly string[] {
+  const { cluster } = input
   const { etcd } = cluster.spec
   if (etcd?.mode === 'External') return etcd.endpoints ?? []
-  const pods = etcdPods(cluster.name, etcd?.replicas ?? ETCD_MEMBERS)
+  const pods = etcdPods(cluster.name, toldMembers(input))
   return pods.map((pod) => `https://${etcdHost(cluster, pod)}:${PORTS.etcdClients}`)
 }

@@ -13,7 +13,7 @@ import { ANNOTATIONS, objectNames, selectorLabels } from '../parts/names.ts'
 import { claimTemplate, podBasics, podLabels, withoutOwned } from '../parts/pods.ts'
 import { inferenceContainers, modelContainers } from './inference-containers.ts'
 import { configHash } from './node-configuration.ts'
-import { ETCD_MEMBERS } from './node-command.ts'
+import { toldMembers } from './node-command.ts'
 import { nodeContainer } from './node-container.ts'
 import { VOLUMES } from './node-paths.ts'
 import { digestOf } from '../parts/template-digest.ts'
@@ -133,10 +133,11 @@ function inferenceFacts({ cluster: { spec }, decided }: ClusterInput): unknown {
   return { ...rest, volume, image: spec.inference.image ?? decided.images.inference }
 }
 
-/** Nodes know nothing of an own etcd but how many members it has. */
-function etcdFacts({ cluster: { spec }, decided }: ClusterInput): unknown {
-  const { etcd } = spec
-  if (etcd?.mode !== 'External') return { members: etcd?.replicas ?? ETCD_MEMBERS }
+/** Nodes know nothing of an own etcd but some of its members. */
+function etcdFacts(input: ClusterInput): unknown {
+  const { cluster, decided } = input
+  const { etcd } = cluster.spec
+  if (etcd?.mode !== 'External') return { members: toldMembers(input) }
   const { endpoints, tlsSecretRef, credentialsSecretRef } = etcd
   return { endpoints, tlsSecretRef, credentialsSecretRef, certificate: decided.hasEtcdCertificate }
 }

@@ -16,6 +16,7 @@ import {
 } from '../../../../operator/kinds/cluster/owned-names.ts'
 import type { ClusterInput } from '../../../../operator/resources/parts/cluster-input.ts'
 import { buildConfiguration } from '../../../../operator/resources/nodes/node-configuration.ts'
+import { etcdEndpoints } from '../../../../operator/resources/nodes/node-command.ts'
 import { buildNodeSet } from '../../../../operator/resources/nodes/node-set.ts'
 import { inputOf } from '../../../support/operator/cluster-inputs.ts'
 import { CLUSTER_SHAPES } from '../../../support/operator/cluster-shapes.ts'
@@ -58,6 +59,16 @@ function fileOf(input: ClusterInput, key: string) {
 }
 
 describe('the command lines of containers', () => {
+  it('tell nodes of a member of etcd that is there, whichever have left it a quorum', () => {
+    for (const replicas of [1, 3, 5]) {
+      const told = etcdEndpoints(
+        inputOf({ nodes: { storage: { size: '1Gi' } }, etcd: { replicas } }),
+      )
+      const quorum = (replicas + 1) / 2
+      expect(told.length, `of ${replicas}`).to.be.within(replicas - quorum + 1, replicas)
+    }
+  })
+
   for (const [shape, input] of Object.entries(CLUSTER_SHAPES)) {
     it(`are accepted by the servers themselves, for ${shape}`, async () => {
       for (const container of containersOf(input)) {
