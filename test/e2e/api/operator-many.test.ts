@@ -1,48 +1,25 @@
 // An operator that is started over many clusters: each gets a pass, and nothing is written but one apply of each wish.
 
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import path from 'node:path'
-import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { AuditLog, describeEvent, isBy, isWrite } from '../support/audit-log.ts'
 import { eventually } from '../support/eventually.ts'
 import { kindNamed } from '../../../operator/children/child-kinds.ts'
+import { OperatorProcess } from '../support/operator/operator-process.ts'
 import { operatorUser } from '../support/operator/tested-operator.ts'
 import { textsOf, recordOf } from '../support/operator/stored-fields.ts'
 import { manifest } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
 const CLUSTERS = Number(process.env['QUARRY_E2E_CLUSTERS'] ?? 20)
-const ENTRY = path.join(import.meta.dirname, '../support/operator/many-entry.ts')
 const MIB = 1024 * 1024
-
-interface Told {
-  asked: number
-  rss: number
-}
 
 describe('an operator over many clusters', function () {
   this.timeout(240_000)
 
   const scene = useScene(import.meta.filename, { isStarted: false })
-  const children: ChildProcess[] = []
-  after(() => children.map((child) => child.kill('SIGKILL')))
-
-  function start(): { readonly child: ChildProcess; readonly told: Told } {
-    const { tier, name } = scene().namespace
-    const args = [ENTRY, tier.kubeconfig, name, operatorUser(scene().namespace)]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    children.push(child)
-    const told: Told = { asked: 0, rss: 0 }
-    if (child.stdout !== null) {
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        const [word, asked, , rss] = line.split(' ')
-        if (word === 'asked') Object.assign(told, { asked: Number(asked), rss: Number(rss) })
-      })
-    }
-    return { child, told }
+  const start = () => {
+    const user = operatorUser(scene().namespace)
+    return new OperatorProcess(scene().namespace, { user })
   }
 
   it('gives each a pass after a restart, and applies each wish once at most', async () => {
@@ -55,13 +32,12 @@ describe('an operator over many clusters', function () {
       await eventually('all are ready', readyCount, (count) => count === CLUSTERS).catch(() => 0)
     }
     expect(await readyCount()).to.equal(CLUSTERS)
-    first.child.kill('SIGKILL')
-    await once(first.child, 'exit')
+    await first[Symbol.asyncDispose]()
     const audit = new AuditLog(scene().namespace.tier.auditLog ?? '')
     const mark = await audit.mark()
 
     const beganMs = Date.now()
-    const second = start()
+    await using second = start()
     await eventually(
       'each had a pass',
       async () => second.told.asked,

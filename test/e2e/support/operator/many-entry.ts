@@ -1,7 +1,7 @@
 // An operator in a process of its own, over many clusters of one node whose stores are well. It tells its parent, by one line
 // each second, how many clusters it has asked for their state, and the memory that it takes.
 //
-//   node many-entry.ts KUBECONFIG NAMESPACE USER
+//   node many-entry.ts KUBECONFIG NAMESPACE USER [LEASE]
 
 import { KubeConfig } from '@kubernetes/client-node'
 import { must } from '../../../../lib/assert.ts'
@@ -11,7 +11,8 @@ import { startOperator } from '../../../../operator/main.ts'
 import type { StoreView } from '../../../../operator/machines/observed/store-view.ts'
 
 const TELL_MS = 250
-const [kubeconfig = '', namespace = '', impersonateUser = ''] = process.argv.slice(2)
+const [kubeconfig = '', namespace = '', impersonateUser = '', leaseName = ''] =
+  process.argv.slice(2)
 
 const asked = new Set<string>()
 
@@ -46,6 +47,7 @@ await startOperator(
   {
     ...parseOperatorConfig({ POD_NAME: 'many', POD_NAMESPACE: namespace }, {}),
     watchNamespaces: [namespace],
+    leaseName,
     healthPort: 0,
     metricsPort: 0,
     logLevel: 'error',

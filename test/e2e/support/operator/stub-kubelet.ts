@@ -11,28 +11,19 @@ import { systemClock } from '../../../../lib/clock.ts'
 import { silentLog } from '../../../../lib/log.ts'
 import { kindNamed } from '../../../../operator/children/child-kinds.ts'
 import { isBoundTo, recordOf, textsOf } from './stored-fields.ts'
-import type { ResourceKind, StoredObject } from '../../../../operator/runtime/api/api-object.ts'
+import { crashingStatus, imagesOf, isReady, isRunning, readyStatus } from './stub-pod.ts'
+import type { StoredObject } from '../../../../operator/runtime/api/api-object.ts'
 import type { KubernetesApi } from '../../../../operator/runtime/api/kubernetes-api.ts'
 import { KindCache } from '../../../../operator/runtime/cache/kind-cache.ts'
 import type { AdminSource } from '../../../../operator/reconcile/admins.ts'
 import { StubEtcd, StubStore } from './stub-store.ts'
 import type { ReadyPod, Surroundings } from './stub-store.ts'
+import { volumeFor, VOLUMES } from './stub-volume.ts'
 
 const BEAT_MS = 50
 const REPLICATION_FACTOR = 2
 const INSTANCE = 'app.kubernetes.io/instance'
 const COMPONENT = 'app.kubernetes.io/component'
-/** Volumes have no namespace: this says whose they are. */
-export const VOLUME_OF = 'quarry.dev/e2e-namespace'
-
-export const VOLUMES: ResourceKind = {
-  group: '',
-  version: 'v1',
-  plural: 'persistentvolumes',
-  kind: 'PersistentVolume',
-  namespaced: false,
-}
-
 interface StubCluster {
   readonly store: StubStore
   readonly etcd: StubEtcd
@@ -43,12 +34,14 @@ const { signal } = new AbortController()
 /**
  * Contract:
  * - A pod of `held` does not become ready, and one that is ready stays so.
+ * - A container with an image of `badImages` ends whenever it is started, so that its pod does not become ready.
  * - `broken` has every promise about data that was broken.
  * - `hurries` gives each cluster a pass every few beats, as a change of one of its objects does, so that no test waits for the
  *   seconds of the operator's own looks.
  */
 export class StubKubelet implements AsyncDisposable {
   readonly held = new Set<string>()
+  readonly badImages = new Set<string>()
   readonly broken: string[] = []
   hurries = false
   readonly #api: KubernetesApi
@@ -72,6 +65,7 @@ export class StubKubelet implements AsyncDisposable {
         kind: kindNamed(kind),
         namespaces: [namespace],
         labelSelector: '',
+        groupOf: () => undefined,
         onChange: () => undefined,
       })
     this.#caches = {
@@ -149,9 +143,9 @@ export class StubKubelet implements AsyncDisposable {
   }
 
   async #provide(claim: StoredObject): Promise<void> {
-    const { name, uid } = claim.metadata
+    const { name } = claim.metadata
     const { phase, capacity } = recordOf(claim['status'])
-    const { resources, storageClassName } = recordOf(claim['spec'])
+    const { resources } = recordOf(claim['spec'])
     const { storage } = recordOf(recordOf(resources)['requests'])
     if (phase === 'Bound') {
       if (recordOf(capacity)['storage'] === storage) return
@@ -161,25 +155,7 @@ export class StubKubelet implements AsyncDisposable {
       return
     }
     if (claim.metadata.deletionTimestamp !== undefined) return
-    const volume = {
-      apiVersion: 'v1',
-      kind: VOLUMES.kind,
-      metadata: { name: `stub-${uid}`, labels: { [VOLUME_OF]: this.#namespace } },
-      spec: {
-        accessModes: ['ReadWriteOnce'],
-        capacity: { storage },
-        claimRef: {
-          apiVersion: 'v1',
-          kind: 'PersistentVolumeClaim',
-          name,
-          namespace: this.#namespace,
-          uid,
-        },
-        hostPath: { path: '/nowhere' },
-        persistentVolumeReclaimPolicy: 'Retain',
-        ...(storageClassName === undefined ? {} : { storageClassName }),
-      },
-    }
+    const volume = volumeFor(claim, this.#namespace)
     await this.#api.create(VOLUMES, volume, signal).catch(() => undefined)
   }
 
@@ -189,11 +165,15 @@ export class StubKubelet implements AsyncDisposable {
     if (isReady(pod) || deletionTimestamp !== undefined || this.held.has(name)) return
     const claim = this.#claimOf(pod)
     if (cluster === undefined || claim === undefined || !isBoundTo(claim)) return
+    if (imagesOf(pod).some((image) => this.badImages.has(image))) {
+      if (!isRunning(pod)) await this.#writeStatus(pod, crashingStatus(pod))
+      return
+    }
     const isEtcd = labels[COMPONENT] === 'etcd'
     const mayStart = isEtcd
       ? await this.#mayStartEtcd(cluster, name, claim.metadata.uid)
       : this.#mayStartNode(cluster, claim.metadata.uid)
-    if (mayStart) await this.#writeReady(pod)
+    if (mayStart) await this.#writeStatus(pod, readyStatus(pod))
   }
 
   async #mayStartEtcd(cluster: string, pod: string, claimUID: string): Promise<boolean> {
@@ -216,33 +196,11 @@ export class StubKubelet implements AsyncDisposable {
     return (mode === 'SingleNode' || etcd.model.hasQuorum) && store.mayStart(claimUID)
   }
 
-  async #writeReady(pod: StoredObject): Promise<void> {
-    const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
-    const { containers } = recordOf(pod['spec'])
-    const names = Array.isArray(containers) ? containers.map((one) => textsOf(one)['name']) : []
-    const status = {
-      phase: 'Running',
-      conditions: ['Initialized', 'ContainersReady', 'Ready', 'PodScheduled'].map((type) => ({
-        type,
-        status: 'True',
-        lastTransitionTime: at,
-      })),
-      containerStatuses: names.map((name) => ({
-        name,
-        image: 'stub',
-        imageID: 'stub',
-        ready: true,
-        restartCount: 0,
-        started: true,
-        state: { running: { startedAt: at } },
-      })),
-    }
-    const { name } = pod.metadata
+  async #writeStatus(pod: StoredObject, status: object): Promise<void> {
+    const { name, uid } = pod.metadata
     const ref = { kind: kindNamed('Pod'), namespace: this.#namespace, name }
-    const value = { metadata: { uid: pod.metadata.uid }, status }
-    await this.#api
-      .patch({ ref, patch: { type: 'merge', value }, part: 'status' }, signal)
-      .catch(() => undefined)
+    const patch = { type: 'merge', value: { metadata: { uid }, status } } as const
+    await this.#api.patch({ ref, patch, part: 'status' }, signal).catch(() => undefined)
   }
 
   /** A cluster that is being deleted, and its data with it, is promised nothing. */
@@ -292,10 +250,4 @@ export class StubKubelet implements AsyncDisposable {
     const name = `data-${metadata.name}`
     return this.#caches.claims.get({ namespace: must(metadata.namespace, 'a namespace'), name })
   }
-}
-
-function isReady({ status }: StoredObject): boolean {
-  const { conditions } = recordOf(status)
-  if (!Array.isArray(conditions)) return false
-  return conditions.map(textsOf).some((one) => one['type'] === 'Ready' && one['status'] === 'True')
 }

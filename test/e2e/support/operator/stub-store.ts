@@ -7,7 +7,7 @@ import type { EtcdView } from '../../../../operator/machines/observed/etcd-view.
 import type { StoreView } from '../../../../operator/machines/observed/store-view.ts'
 import type { NodeOperation, StoreAdmin } from '../../../../operator/store/store-admin.ts'
 import { ModelledEtcd } from '../../../support/operator/modelled-etcd.ts'
-import { ModelledStore } from '../../../support/operator/modelled-store.ts'
+import { BrokenInvariant, ModelledStore } from '../../../support/operator/modelled-store.ts'
 
 /** A pod that is ready, and the volume that it runs over. */
 export interface ReadyPod {
@@ -39,7 +39,7 @@ export interface StoreSwitches {
  * Contract:
  * - A node joins when its pod is ready over a volume that no node has, and keeps its id with the volume.
  * - `settle` is one look of the store's controller at what runs. It throws BrokenInvariant when the last replica of a shard is
- *   gone.
+ *   gone, and when nodes were drained for two operations at once.
  */
 export class StubStore implements StoreAdmin {
   readonly model: ModelledStore
@@ -57,6 +57,7 @@ export class StubStore implements StoreAdmin {
   readonly #hasJoined = new Set<string>()
   readonly #podUIDs = new Map<string, string>()
   #ids = 0
+  #isDrainedTwice = false
 
   constructor(prefix: string, replicationFactor: number) {
     this.#prefix = prefix
@@ -64,6 +65,7 @@ export class StubStore implements StoreAdmin {
   }
 
   settle({ nodes, volumes }: Surroundings): void {
+    if (this.#isDrainedTwice) throw new BrokenInvariant('two operations drain nodes')
     for (const pod of nodes) this.#join(pod)
     this.model.isStuck = this.switches.isStalled
     const present = nodes.flatMap(({ claimUID }) => this.model.nodeOf(claimUID)?.id ?? [])
@@ -130,6 +132,8 @@ export class StubStore implements StoreAdmin {
     this.#do(`drain ${nodeID}`)
     const node = this.model.nodes.get(nodeID)
     if (node?.state === 'draining' && node.operation !== operation) throw conflict()
+    const draining = this.model.nodes.values().filter(({ state }) => state === 'draining')
+    this.#isDrainedTwice ||= draining.some((other) => other.operation !== operation)
     this.model.drain(nodeID, operation)
   }
 

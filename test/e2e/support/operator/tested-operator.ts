@@ -47,12 +47,21 @@ export function adminConfig({ tier }: TestNamespace): KubeConfig {
   return config
 }
 
-export function operatorKubeConfig(namespace: TestNamespace): KubeConfig {
+export function operatorKubeConfig(namespace: TestNamespace, apiPort?: number): KubeConfig {
   const config = adminConfig(namespace)
   const [user] = config.users
-  if (user === undefined) throw new RangeError('a kubeconfig with a user')
+  const [cluster] = config.clusters
+  if (user === undefined || cluster === undefined) throw new RangeError('a kubeconfig with a user')
   config.users = [{ ...user, impersonateUser: operatorUser(namespace) }]
+  const server = new URL(cluster.server)
+  if (apiPort !== undefined) server.port = `${apiPort}`
+  config.clusters = [{ ...cluster, server: server.origin }]
   return config
+}
+
+/** Where the API server listens on this machine. */
+export function apiPortOf(namespace: TestNamespace): number {
+  return Number(new URL(adminConfig(namespace).clusters[0]?.server ?? '').port)
 }
 
 /** Every line, for tests that look for what must not be in one. */
@@ -161,6 +170,8 @@ export interface TestedOptions {
   readonly leaseName?: string
   readonly podName?: string
   readonly death?: Death
+  /** By which port of this machine the API server is reached. Default: its own. */
+  readonly apiPort?: number
 }
 
 /**
@@ -191,6 +202,7 @@ export class TestedOperator implements AsyncDisposable {
 
   static async start(options: TestedOptions): Promise<TestedOperator> {
     const { namespace, admins, log = new KeptLog(), leaseName = '', podName = 'one' } = options
+    const { apiPort } = options
     const died = Promise.withResolvers<void>()
     const lost = Promise.withResolvers<string>()
     const connection = new Connection(options.death, died.resolve)
@@ -202,7 +214,7 @@ export class TestedOperator implements AsyncDisposable {
       metricsPort: 0,
     }
     const running = await startOperator(config, {
-      kubeConfig: operatorKubeConfig(namespace),
+      kubeConfig: operatorKubeConfig(namespace, apiPort),
       through: (api) => connection.api(api),
       admins: connection.admins(admins),
       log,
