@@ -222,7 +222,7 @@ function awaitReady(pass: Pass, operation: ClusterOperation, set: SetView): Move
   if (isReady && nowMs - pod.readyChangedAtMs >= pass.wanted.pods.minReadyMs) {
     return move(pass, inPhase(operation, 'WaitRejoin', nowMs))
   }
-  const message = pod.problem?.message ?? `${pod.name} is not ready yet`
+  const message = `${pod.name}: ${pod.problem?.message ?? 'it is not ready yet'}`
   if (isReady) return wait(pass, operation, 'WaitingForPods', message)
   const isBroken = pod.problem !== undefined
   return wait(pass, operation, isBroken ? 'Stalled' : lateness(pass, operation), message)

@@ -33,6 +33,8 @@ export class ModelledStore {
   readonly nodes = new Map<string, ModelledNode>()
   readonly shards: Replica[][] = Array.from({ length: SHARDS }, () => [])
   readonly #replicationFactor: number
+  /** Nodes that have been away for too long: they are given up, and others get their replicas. */
+  readonly lost = new Set<string>()
   /** Nothing moves, as of a controller that cannot. */
   isStuck = false
   isUnreachable = false
@@ -48,6 +50,7 @@ export class ModelledStore {
 
   tick(surroundings: Surroundings): void {
     this.#surroundings = surroundings
+    for (const id of surroundings.present) this.lost.delete(id)
     for (const shard of this.shards) this.#sync(shard)
     this.#checkData()
     if (this.isStuck) return
@@ -81,7 +84,7 @@ export class ModelledStore {
     const fit = [...this.nodes.values()]
       .filter(({ id, state }) => state === 'serving' && present.has(id))
       .toSorted((one, other) => this.#load(one.id) - this.#load(other.id))
-    const wanted = shard.filter(({ node }) => this.nodes.get(node)?.state === 'serving')
+    const wanted = shard.filter(({ node }) => this.#mayKeep(node))
     const free = fit.find(({ id }) => !shard.some(({ node }) => node === id))
     const hasSource = shard.length === 0 || shard.some((one) => one.inSync && present.has(one.node))
     if (wanted.length < this.#replicationFactor && free !== undefined && hasSource) {
@@ -89,10 +92,14 @@ export class ModelledStore {
       return true
     }
     const enough = wanted.filter(({ inSync }) => inSync).length >= this.#replicationFactor
-    const leaving = shard.findIndex(({ node }) => this.nodes.get(node)?.state !== 'serving')
+    const leaving = shard.findIndex(({ node }) => !this.#mayKeep(node))
     if (!enough || leaving < 0) return false
     shard.splice(leaving, 1)
     return true
+  }
+
+  #mayKeep(id: string): boolean {
+    return this.nodes.get(id)?.state === 'serving' && !this.lost.has(id)
   }
 
   #load(id: string): number {
@@ -157,7 +164,7 @@ export class ModelledStore {
       name,
       zone: '',
       state,
-      condition: isPresent ? condition : 'away',
+      condition: isPresent ? condition : this.lost.has(id) ? 'lost' : 'away',
       incarnation,
       registeredAt: new Date(registeredAt).toISOString(),
       replicas,
