@@ -12,7 +12,7 @@ import type { Pass } from '../pass/pass.ts'
 import { CONDITIONS } from './conditions.ts'
 import type { Ending } from './ending.ts'
 import { etcdStatusOf, largestCapacityOf, membersOf, volumesOf } from './objects.ts'
-import { byVersion } from './spec-verdict.ts'
+import { byVersion, specProblem } from './spec-verdict.ts'
 
 const API_PORT = 8080
 
@@ -28,8 +28,7 @@ export function statusOf(ending: Ending): StoreClusterStatus {
     phase: phaseOf(ending, conditions),
     ...healthOf(pass),
     ...versionOf(pass),
-    targetVersion: desired.template.version,
-    image: desired.template.image,
+    ...targetOf(pass),
     configHash: desired.template.digest,
     selector: selectorOf(cluster.name),
     ...countsOf(pass),
@@ -43,6 +42,17 @@ export function statusOf(ending: Ending): StoreClusterStatus {
     endpoints: { client: `http://${cluster.name}.${cluster.namespace}.svc:${API_PORT}` },
     conditions,
   }
+}
+
+/** What the nodes are to run. Not a version that is refused: a spec that names none afterwards would get it. */
+function targetOf(pass: Pass): Pick<StoreClusterStatus, 'targetVersion' | 'image'> {
+  const { cluster, desired } = pass.observed
+  const { targetVersion, image } = cluster.status ?? {}
+  const isRefused = specProblem(pass)?.reason === 'UnsupportedVersionChange'
+  if (isRefused && targetVersion !== undefined && image !== undefined) {
+    return { targetVersion, image }
+  }
+  return { targetVersion: desired.template.version, image: desired.template.image }
 }
 
 type Operation = NonNullable<Pass['memory']['operation']>

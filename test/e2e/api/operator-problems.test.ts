@@ -24,11 +24,12 @@ describe('the operator, over what people must mend', function () {
 
     await scene().edit('books', { version: '1.4.0' })
     const told = await specValid('books', 'False')
-    await scene().edit('books', { version: '1.2.0' })
-    await specValid('books', 'True')
+    await scene().edit('books', { version: null })
+    const mended = await specValid('books', 'True')
     await scene().ready('books')
 
     expect(conditionOf(told, 'SpecValid')?.message).to.include('1.4.0')
+    expect(mended.targetVersion).to.equal('1.2.0')
     expect(await scene().uids('Pod', 'books')).to.deep.equal(pods)
   })
 

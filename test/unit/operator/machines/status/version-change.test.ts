@@ -1,5 +1,8 @@
 import { expect } from 'chai'
+import { decide } from '../../../../../operator/machines/decide.ts'
 import { versionProblem } from '../../../../../operator/machines/status/version-change.ts'
+import { settle } from '../../../../support/operator/operator-run.ts'
+import { World } from '../../../../support/operator/world.ts'
 
 describe('versionProblem', () => {
   for (const [from, to, allowsDowngrade, isAllowed] of [
@@ -19,4 +22,19 @@ describe('versionProblem', () => {
       expect(problem === undefined, problem).to.equal(isAllowed)
     })
   }
+})
+
+describe('a version that is refused', () => {
+  it('does not become the target, which a spec that names no version has', () => {
+    const world = new World({ replicationFactor: 2 })
+    const { targetVersion, image } = settle(world, decide).status
+    const calm = world.observe({ cluster: 0, nodes: 0, etcd: 0 })
+    const template = { ...calm.desired.template, version: '9.0.0', image: 'quarry:9.0.0' }
+
+    const { status } = decide({ ...calm, desired: { ...calm.desired, template } })
+
+    const told = status.conditions?.find(({ type }) => type === 'SpecValid')
+    expect(told?.reason).to.equal('UnsupportedVersionChange')
+    expect(status).to.include({ targetVersion, image })
+  })
 })
