@@ -7,20 +7,37 @@
 import type { OperationType } from '../../kinds/cluster/operation.ts'
 import type { Pool, Step } from '../pass/decision.ts'
 import type { Memory } from '../pass/memory.ts'
-import type { PodView, PoolView, SetView } from '../observed/kubernetes-view.ts'
-import { freshStore, isPresent, move, storeNodes } from '../pass/pass.ts'
+import type { ClaimView, PodView, PoolView, SetView } from '../observed/kubernetes-view.ts'
+import {
+  freshStore,
+  isAway,
+  isDrained,
+  isPresent,
+  move,
+  podNameOf,
+  storeNodes,
+} from '../pass/pass.ts'
 import type { Move, Pass } from '../pass/pass.ts'
 
-/** The memory with the pods that were added by hand and whose nodes have joined (KP1). */
+/** The memory with the pods that were added by hand and whose nodes have joined (KP1), also if they were taken away again. */
 export function withAddedPods(pass: Pass): Memory {
   const { memory, observed } = pass
-  const set = observed.nodes.set
-  if (set === undefined || set.replicas <= memory.replicas || !mayKeep(pass)) return memory
-  const joined = observed.nodes.pods.filter(
-    (pod) => pod.ordinal >= memory.replicas && pod.ordinal < set.replicas && isListed(pass, pod),
-  )
-  const highest = Math.max(-1, ...joined.map(({ ordinal }) => ordinal))
+  const { set, pods, claims } = observed.nodes
+  if (set === undefined || set.isDeleting || !mayKeep(pass)) return memory
+  const joined = pods.filter((pod) => pod.ordinal < set.replicas && isListed(pass, pod))
+  const left = claims.filter((claim) => isLeftBehind(pass, claim))
+  const highest = Math.max(-1, ...[...joined, ...left].map(({ ordinal }) => ordinal))
   return highest < memory.replicas ? memory : { ...memory, replicas: highest + 1 }
+}
+
+/** The volume of a node that counts in the store, and that nobody has drained: its pod was taken away by hand. */
+function isLeftBehind(pass: Pass, claim: ClaimView): boolean {
+  if (claim.isDeleting || isDrained(claim)) return false
+  const name = podNameOf(pass, claim.ordinal)
+  return storeNodes(pass).some(
+    (node) =>
+      node.name === name && isAway(node) && (node.state === 'serving' || node.state === 'draining'),
+  )
 }
 
 /** Sets that are absent are made again, and get the number of pods that is remembered. */
@@ -29,6 +46,7 @@ export function keepSets(pass: Pass): Move | undefined {
   const { observed, memory } = pass
   const step =
     keepSet('etcd', observed.etcdPool, memory.etcdReplicas) ??
+    (observed.nodes.set === undefined ? remadeNodeSet(pass) : undefined) ??
     keepSet('nodes', observed.nodes, memory.replicas) ??
     withoutStrangers(pass)
   return step === undefined ? undefined : move(pass, memory.operation, step)
@@ -52,6 +70,18 @@ function keepSet(pool: Pool, view: PoolView | undefined, replicas: number): Step
   }
   if (set.isDeleting || set.replicas >= replicas) return undefined
   return setReplicas(pool, set, replicas)
+}
+
+/**
+ * The set of the nodes, which is absent, with `atLeast` pods. It takes every pod that is there: those that were added by hand
+ * may have joined since the store was last asked (KP1, KP2).
+ */
+export function remadeNodeSet({ observed: { nodes }, memory }: Pass, atLeast?: number): Step {
+  const ordinals = nodes.pods.filter(({ isDeleting }) => !isDeleting).map(({ ordinal }) => ordinal)
+  const most = Math.max(-1, ...ordinals) + 1
+  const replicas = Math.max(atLeast ?? memory.replicas, most)
+  const partition = nodes.pods.length > 0 ? replicas : 0
+  return { kind: 'create_set', pool: 'nodes', replicas, partition }
 }
 
 /**

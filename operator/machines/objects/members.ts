@@ -3,15 +3,26 @@
 // Invariants:
 //   MR1  The node of an ordinal is replaced in the record only when another one has joined over another claim.
 //   MR2  A node whose claim was replaced stays among the former ones until the store has forgotten it.
-//   MR3  Only a former node that is away is decommissioned here.
+//   MR3  Only a node that is away is decommissioned here: a former one, or one of more pods than there are, whose volume is
+//        gone, while every shard takes writes.
 //
 //   recorded ── its claim is replaced, and a new node joins ──> the new one is recorded, the old one is former
 //   former ── decommissioned ──> emptied: the others have its replicas ── forgotten ──> not remembered
 
+import { operationID } from '../pass/memory.ts'
 import type { Memory, Member } from '../pass/memory.ts'
 import type { PodView } from '../observed/kubernetes-view.ts'
 import type { StoreNode } from '../observed/store-view.ts'
-import { claimAt, freshStore, isAway, move, nodeWithID, podAt, presentNode } from '../pass/pass.ts'
+import {
+  claimAt,
+  freshStore,
+  isAway,
+  move,
+  nodeWithID,
+  ordinalOf,
+  podAt,
+  presentNode,
+} from '../pass/pass.ts'
 import type { Move, Pass } from '../pass/pass.ts'
 
 /** The memory with the nodes that have joined since, and without former ones that the store has forgotten. */
@@ -61,9 +72,9 @@ function refreshed(pass: Pass, member: Member): Member {
     const all = new Set([...former, ...found.formerNodeIDs, member.nodeID])
     return { ...found, formerNodeIDs: [...all].slice(-FORMER_MAX) }
   }
-  return former.length === member.formerNodeIDs.length
-    ? member
-    : { ...member, formerNodeIDs: former }
+  // Those that were left alone while shards took no writes are found later.
+  const known = [...new Set([...former, ...(found?.formerNodeIDs ?? [])])].slice(-FORMER_MAX)
+  return known.join() === member.formerNodeIDs.join() ? member : { ...member, formerNodeIDs: known }
 }
 
 /** As many as the kind's status takes of one member. */
@@ -83,13 +94,13 @@ export function hasLostClaim(pass: Pass, { ordinal, claimUID }: Member): boolean
 /** Takes former nodes out of the cluster, so that the store replaces their replicas at once. */
 export function replaceFormerNodes(pass: Pass): Move | undefined {
   if (freshStore(pass) === undefined) return undefined
-  const { memory, observed } = pass
-  for (const nodeID of memory.members.flatMap(({ formerNodeIDs }) => formerNodeIDs)) {
+  const { memory } = pass
+  const former = memory.members.flatMap(({ formerNodeIDs }) => formerNodeIDs)
+  for (const nodeID of [...former, ...nodesWithoutPlace(pass)]) {
     const node = nodeWithID(pass, nodeID)
     if (node === undefined || !isAway(node)) continue
     if (node.state !== 'decommissioned' && node.state !== 'forgotten') {
-      // The same in each pass, so that nothing has to be written before.
-      const operation = `${observed.cluster.uid}.lost.${nodeID}`
+      const operation = lossOf(pass, nodeID)
       return move(pass, memory.operation, { kind: 'decommission', nodeID, operation })
     }
     if (node.state === 'decommissioned' && node.emptying?.done === true) {
@@ -97,4 +108,25 @@ export function replaceFormerNodes(pass: Pass): Move | undefined {
     }
   }
   return undefined
+}
+
+/** The same in each pass, so that nothing has to be written before. */
+function lossOf({ observed }: Pass, nodeID: string): string {
+  return operationID(observed.cluster.uid, `lost.${nodeID}`)
+}
+
+/** Nodes of more pods than the cluster has, whose pods and volumes are gone, as after changes by hand. Nobody brings them back. */
+function nodesWithoutPlace(pass: Pass): readonly string[] {
+  const { memory, observed } = pass
+  const store = freshStore(pass)
+  // One of them may have the only copy of something.
+  if (store === undefined || store.shards.unavailable > 0 || memory.isHibernated) return []
+  const isLost = ({ id, name = '', state, operation }: StoreNode): boolean => {
+    const ordinal = ordinalOf(pass, name)
+    if (ordinal === undefined || ordinal < memory.replicas) return false
+    if (podAt(observed.nodes, ordinal) !== undefined) return false
+    if (observed.nodes.claims.some((claim) => claim.ordinal === ordinal)) return false
+    return state === 'serving' || state === 'draining' || operation === lossOf(pass, id)
+  }
+  return memory.replicas === 0 ? [] : store.nodes.filter(isLost).map(({ id }) => id)
 }

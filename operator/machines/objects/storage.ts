@@ -11,6 +11,7 @@
 import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
 import { beginOperation, inPhase } from '../pass/memory.ts'
 import type { ClaimView, PoolView } from '../observed/kubernetes-view.ts'
+import { remadeNodeSet } from './keeping.ts'
 import { isCaughtUp, isDrained, move, wait } from '../pass/pass.ts'
 import type { Move, Pass } from '../pass/pass.ts'
 
@@ -41,10 +42,12 @@ function isTooSmall({ observed }: Pass, claim: ClaimView, bytes: number): boolea
 }
 
 /** Whether a set has a claim template of another size, so that new ordinals would start with it. */
-export function needsNewSet({ observed }: Pass): boolean {
+export function needsNewSet({ observed, memory }: Pass): boolean {
   const { nodes, desired } = observed
   const { set } = nodes
   if (set === undefined || !isCaughtUp(set) || set.claimBytes >= desired.claimBytes) return false
+  // Pods that were added by hand are taken over or away first (STG3).
+  if (set.replicas !== memory.replicas) return false
   return isSettled(nodes) && set.template.digest === desired.template.digest
 }
 
@@ -63,7 +66,9 @@ export function beginResize({ observed }: Pass): ClusterOperation {
 export function resize(pass: Pass, operation: ClusterOperation): Move {
   const { nodes, nowMs } = pass.observed
   const { set } = nodes
-  if (set === undefined) return recreate(pass, inPhase(operation, 'RecreateSet', nowMs))
+  if (set === undefined) {
+    return move(pass, inPhase(operation, 'RecreateSet', nowMs), remadeNodeSet(pass))
+  }
   if (set.isDeleting) {
     return wait(pass, operation, 'WaitingForFreshState', 'the StatefulSet is being deleted')
   }
@@ -77,12 +82,4 @@ export function resize(pass: Pass, operation: ClusterOperation): Move {
     set: { uid, resourceVersion },
     keepsPods: true,
   })
-}
-
-/** STG3. */
-function recreate(pass: Pass, operation: ClusterOperation): Move {
-  const { replicas } = pass.memory
-  const { pods } = pass.observed.nodes
-  const partition = pods.length > 0 ? replicas : 0
-  return move(pass, operation, { kind: 'create_set', pool: 'nodes', replicas, partition })
 }

@@ -10,6 +10,7 @@
 import type { Step } from '../pass/decision.ts'
 import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
 import { prepareClaims } from '../objects/claims.ts'
+import { remadeNodeSet, setReplicas } from '../objects/keeping.ts'
 import { beginOperation, inPhase, sinceMs } from '../pass/memory.ts'
 import type { Memory } from '../pass/memory.ts'
 import type { PodView, PoolView } from '../observed/kubernetes-view.ts'
@@ -74,14 +75,9 @@ function adoptClaims(pass: Pass, operation: ClusterOperation): Move {
 function startNodes(pass: Pass, operation: ClusterOperation): Move {
   const { observed, memory } = pass
   const { set } = observed.nodes
-  if (set === undefined) {
-    const step: Step = {
-      kind: 'create_set',
-      pool: 'nodes',
-      replicas: memory.replicas,
-      partition: 0,
-    }
-    return move(pass, operation, step)
+  if (set === undefined) return move(pass, operation, remadeNodeSet(pass))
+  if (!set.isDeleting && set.replicas < memory.replicas) {
+    return move(pass, operation, setReplicas('nodes', set, memory.replicas))
   }
   const missing = ordinalsFrom(0, memory.replicas).filter((ordinal) => !hasJoined(pass, ordinal))
   if (missing.length === 0) return move(pass, undefined)

@@ -8,7 +8,7 @@
 //   HB2  The nodes stop before etcd and start after it.
 
 import type { ClusterOperation } from '../../kinds/cluster/operation.ts'
-import { setReplicas } from '../objects/keeping.ts'
+import { remadeNodeSet, setReplicas } from '../objects/keeping.ts'
 import { beginOperation, inPhase, phaseAgeMs } from '../pass/memory.ts'
 import type { PoolView, SetView } from '../observed/kubernetes-view.ts'
 import { etcdWithQuorum, hasJoined, move, ordinalsFrom, wait } from '../pass/pass.ts'
@@ -51,9 +51,12 @@ function stopPods(
   if (set !== undefined && set.replicas > 0) {
     return move(pass, operation, setReplicas(pool, set, 0))
   }
-  return pods.length === 0
-    ? undefined
-    : wait(pass, operation, 'WaitingForPods', `${pods.length} pods are stopping`)
+  if (pods.length === 0) return undefined
+  // Nobody would stop the pods of a set that somebody has deleted without them.
+  if (set === undefined) {
+    return move(pass, operation, { kind: 'create_set', pool, replicas: 0, partition: 0 })
+  }
+  return wait(pass, operation, 'WaitingForPods', `${pods.length} pods are stopping`)
 }
 
 export function resume(pass: Pass, operation: ClusterOperation): Move {
@@ -87,10 +90,7 @@ function resumeEtcd(pass: Pass, operation: ClusterOperation): Move {
 function resumeNodes(pass: Pass, operation: ClusterOperation): Move {
   const { set } = pass.observed.nodes
   const { replicas } = pass.memory
-  if (set === undefined) {
-    const step = { kind: 'create_set', pool: 'nodes', replicas, partition: 0 } as const
-    return move(pass, operation, step)
-  }
+  if (set === undefined) return move(pass, operation, remadeNodeSet(pass))
   if (set.replicas < replicas) {
     return move(pass, operation, newTemplate(pass, set) ?? setReplicas('nodes', set, replicas))
   }

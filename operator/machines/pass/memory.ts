@@ -84,6 +84,19 @@ export interface Beginning {
   readonly cluster: { readonly uid: string; readonly generation: number }
 }
 
+/** No operation of people has an id that begins so. A store belongs to one cluster. */
+const OWN_OPERATIONS = 'quarry-operator.'
+
+/** Whether an operator has begun the operation, also one for an earlier cluster of the name. */
+export function isOwnOperation(id: string): boolean {
+  return id.startsWith(OWN_OPERATIONS)
+}
+
+/** An id that says who has begun the operation. `what` is unique among those of the cluster. */
+export function operationID(clusterUID: string, what: string): string {
+  return `${OWN_OPERATIONS}${clusterUID}.${what}`
+}
+
 export function beginOperation(
   type: OperationType,
   phase: OperationPhase,
@@ -92,7 +105,7 @@ export function beginOperation(
   const now = isoTime(nowMs)
   return {
     type,
-    id: `${cluster.uid}.${nowMs.toString(36)}`,
+    id: operationID(cluster.uid, nowMs.toString(36)),
     phase,
     generation: cluster.generation,
     startedAt: now,

@@ -91,6 +91,13 @@ export function podNameOf({ observed: { cluster } }: Pass, ordinal: number): str
   return `${cluster.name}-node-${ordinal}`
 }
 
+/** The ordinal of a pod of the nodes; undefined for another name. */
+export function ordinalOf({ observed: { cluster } }: Pass, podName: string): number | undefined {
+  const start = `${cluster.name}-node-`
+  const digits = podName.startsWith(start) ? podName.slice(start.length) : ''
+  return /^\d+$/.test(digits) ? Number(digits) : undefined
+}
+
 /** The controller of sets has seen what was written last, so that its counts and revisions are about that. */
 export function isCaughtUp(set: SetView): boolean {
   return !set.isDeleting && set.observedGeneration >= set.generation

@@ -19,7 +19,22 @@ export function closedGate(pass: Pass, set: SetView, next: PodView): Waiting | u
     return { reason: 'WaitingForFreshState', message: 'the StatefulSet has a newer generation' }
   }
   if (isStaleAndBroken(pass, set, next)) return undefined
-  return closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, next)
+  const closed = closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, next)
+  return closed === undefined ? undefined : (deadEnd(pass, set, next, closed) ?? closed)
+}
+
+/**
+ * The gate is closed, and a pod that comes after the next one cannot start before its turn: nothing opens the gate by itself.
+ * People may know that the next pod can be stopped all the same.
+ */
+function deadEnd(pass: Pass, set: SetView, next: PodView, closed: Waiting): Waiting | undefined {
+  const { pods } = pass.observed.nodes
+  const broken = pods.find(
+    (pod) => pod.ordinal < next.ordinal && isStaleAndBroken(pass, set, pod) && pod.problem,
+  )
+  if (broken === undefined || closed.reason === 'WaitingForFreshState') return undefined
+  const message = `${closed.message}, and ${broken.name} cannot start before ${next.name} has restarted`
+  return { reason: 'Stalled', message }
 }
 
 /** It cannot become ready on the revision that it has, so that nothing is lost by the next one. */

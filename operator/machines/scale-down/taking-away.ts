@@ -2,7 +2,7 @@
 
 import type { ClusterOperation, OperationTarget } from '../../kinds/cluster/operation.ts'
 import { deleteClaim } from '../objects/claims.ts'
-import { setReplicas } from '../objects/keeping.ts'
+import { remadeNodeSet, setReplicas } from '../objects/keeping.ts'
 import { inPhase, isoTime } from '../pass/memory.ts'
 import type { ClaimView } from '../observed/kubernetes-view.ts'
 import type { StoreNode } from '../observed/store-view.ts'
@@ -82,8 +82,10 @@ export function shrink(pass: Pass, operation: ClusterOperation, target: Target):
   const { nodes, nowMs } = pass.observed
   const { set } = nodes
   if (target === undefined) return backToDraining(pass, operation)
-  if (set === undefined || set.isDeleting) {
-    return wait(pass, operation, 'WaitingForFreshState', 'the StatefulSet is being made')
+  // Without the pod that leaves, if it is gone: nothing starts over its volume again (SD5).
+  if (set === undefined) return move(pass, operation, remadeNodeSet(pass, target.ordinal))
+  if (set.isDeleting) {
+    return wait(pass, operation, 'WaitingForFreshState', 'the StatefulSet is being deleted')
   }
   if (set.replicas <= target.ordinal) {
     if (podAt(nodes, target.ordinal) !== undefined) {

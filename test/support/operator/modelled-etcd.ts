@@ -31,17 +31,19 @@ export class ModelledEtcd {
     this.members.push({ id, name, claimUID, isLearner, dbBytes, usedBytes, hasAlarm: false })
   }
 
-  /** Whether a pod becomes ready over its volume: as a member, as one that was added, or among the first ones. */
-  mayStart(name: string, claimUID: string, isFirst: boolean): boolean {
+  /**
+   * Whether a pod becomes ready over its volume: as a member, or as one that was added. `founders` are the members that its
+   * options name for a new etcd: the first one that starts makes all of them members, and they have no quorum before more start.
+   */
+  mayStart(name: string, claimUID: string, founders: readonly string[]): boolean {
+    if (this.members.length === 0 && founders.includes(name)) {
+      for (const founder of founders) this.add(founder, undefined, false)
+    }
     const own = this.members.find((member) => member.claimUID === claimUID)
     if (own !== undefined) return true
     const added = this.members.find((member) => member.name === name)
-    if (added?.claimUID === undefined && added !== undefined) {
-      added.claimUID = claimUID
-      return true
-    }
-    if (added !== undefined || !isFirst) return false
-    this.add(name, claimUID, false)
+    if (added === undefined || added.claimUID !== undefined) return false
+    added.claimUID = claimUID
     return true
   }
 

@@ -19,7 +19,9 @@ export interface PassOptions {
 
 const FRESH = { cluster: 0, nodes: 0, etcd: 0 }
 
+/** A pass takes time: no two of them begin at the same moment. */
 export function runPass(world: World, decide: Decide, options: PassOptions = {}): Decision {
+  world.kubernetes.nowMs += 1
   const observed = world.observe(options.behind ?? FRESH)
   const decision = decideSurely(decide, observed)
   if (options.crash === 'before_step') return decision
@@ -117,7 +119,7 @@ export const DISTURBANCES: Readonly<Record<Disturbance, Disturb>> = {
   },
   delete_set: (world) => {
     const set = world.kubernetes.sets.nodes
-    if (set === undefined || world.cluster.status?.operation?.type === 'Create') return
+    if (set === undefined) return
     set.isDeleting = true
     set.keepsPods = true
   },
@@ -235,6 +237,7 @@ export function simulate({
   for (let tick = 0; tick < ticks; tick++) {
     if (random() < 0.12) {
       const kind = pick(random, disturbances)
+      world.kubernetes.nowMs += 1
       if (kind !== undefined) DISTURBANCES[kind](world, random)
     }
     const passes = Math.floor(random() * 4)

@@ -173,11 +173,17 @@ function createSet(world: World, { pool, replicas, partition }: Of<'create_set'>
     keepsPods: false,
   }
   made.currentRevision = revisionOf(made)
-  if (world.kubernetes.pods.some((pod) => pod.pool === pool && pod.ordinal >= replicas)) {
+  const isAsleep = world.cluster.status?.operation?.type === 'Hibernate' && replicas === 0
+  const isLeft = world.kubernetes.pods.some((pod) => isThere(pod, pool) && pod.ordinal >= replicas)
+  if (isLeft && !isAsleep) {
     throw new BrokenInvariant('STG3: a set was made again with fewer pods')
   }
   sets[pool] = made
   return true
+}
+
+function isThere({ pool, isDeleting }: ModelledPod, of: Pool): boolean {
+  return pool === of && !isDeleting
 }
 
 function onSet(
@@ -243,7 +249,12 @@ function checkEtcdShrink(world: World, set: ModelledSet, replicas: number): void
   }
 }
 
-/** At most `maxUnavailable` pods are down when another one is stopped. */
+/** Nobody can have heard of what happened since the last look of the controllers. */
+function isKnown({ tickedAtMs }: World, { changedAtMs }: ModelledPod): boolean {
+  return changedAtMs <= tickedAtMs
+}
+
+/** At most `maxUnavailable` pods are down when another one is stopped, but for one that went down at the same moment. */
 function checkPartition(world: World, set: ModelledSet, partition: number): void {
   const pods = world.kubernetes.pods.filter(({ pool }) => pool === 'nodes')
   const stopped = pods.filter(
@@ -254,7 +265,7 @@ function checkPartition(world: World, set: ModelledSet, partition: number): void
   const isStale = (pod: ModelledPod) => pod.revision !== revisionOf(set)
   const down = Array.from({ length: set.replicas }, (_, ordinal) =>
     world.kubernetes.podAt('nodes', ordinal),
-  ).filter((pod) => pod === undefined || (!pod.isReady && !isStale(pod)))
+  ).filter((pod) => pod === undefined || (!pod.isReady && !isStale(pod) && isKnown(world, pod)))
   const cap = Math.max(1, Math.floor((set.replicas - 1) / 2))
   const max = Math.min(cap, world.cluster.wish.maxUnavailable)
   if (stopped.length + down.length > max) {

@@ -87,9 +87,13 @@ export class World {
     this.hasChildren = false
   }
 
+  /** When the controllers last had a look. */
+  tickedAtMs = 0
+
   tick(): void {
     const { kubernetes, store, etcd } = this
     kubernetes.nowMs += TICK_MS
+    this.tickedAtMs = kubernetes.nowMs
     kubernetes.tick(this.cluster.uid, (pod) => this.#mayStart(pod))
     const ready = kubernetes.pods.filter(({ isReady }) => isReady)
     etcd.tick(new Set(ready.filter(({ pool }) => pool === 'etcd').map((pod) => pod.claimUID)))
@@ -104,14 +108,19 @@ export class World {
 
   #mayStart({ pool, ordinal, claimUID, isReady }: ModelledPod): boolean {
     if (pool === 'etcd') {
-      const isFirst = this.cluster.status?.operation?.type === 'Create'
-      return this.etcd.mayStart(nameOf(pool, ordinal), claimUID, isFirst)
+      return this.etcd.mayStart(nameOf(pool, ordinal), claimUID, this.#founders())
     }
     if (!this.etcd.hasQuorum && !isReady) return false
     // The node refuses to start over a volume that was decommissioned; one that runs is only told so.
     const node = this.store.nodeOf(claimUID)
     const forgotten = this.#forgotten.has(claimUID)
     return isReady || (node?.state !== 'decommissioned' && !forgotten)
+  }
+
+  #founders(): readonly string[] {
+    const isCreating = this.cluster.status?.operation?.type === 'Create'
+    const members = isCreating ? (this.kubernetes.sets.etcd?.replicas ?? 0) : 0
+    return Array.from({ length: members }, (_, ordinal) => nameOf('etcd', ordinal))
   }
 
   readonly #forgotten = new Set<string>()

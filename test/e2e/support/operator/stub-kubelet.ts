@@ -184,9 +184,9 @@ export class StubKubelet implements AsyncDisposable {
     }
     const found = await this.#api.get(ref, signal)
     const { 'initial-cluster-state': state, 'initial-cluster': members } = textsOf(found?.['data'])
-    const isListed = members?.includes(`${pod}=`) === true
-    const isFirst = state === 'new' && isListed
-    return this.cluster(cluster).etcd.model.mayStart(pod, claimUID, isFirst)
+    const names = (members ?? '').split(',').map((member) => member.split('=')[0] ?? '')
+    const founders = state === 'new' ? names : []
+    return this.cluster(cluster).etcd.model.mayStart(pod, claimUID, founders)
   }
 
   #mayStartNode(name: string, claimUID: string): boolean {

@@ -48,15 +48,15 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'a walk that never looks at its gate': {
     file: 'rollout/gate.ts',
-    text: 'return closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, next)',
-    instead:
-      'return pass.memory.replicas > 0 ? undefined : closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, next)',
+    text: 'return closed === undefined ? undefined :',
+    instead: 'return closed === undefined || pass.memory.replicas > 0 ? undefined :',
     disturbances: ['template', 'crash_pod', 'lose_node'],
   },
   'a new set that forgets how many pods there were': {
     file: 'objects/keeping.ts',
-    text: "return { kind: 'create_set', pool, replicas, partition: pods.length > 0 ? replicas : 0 }",
-    instead: "return { kind: 'create_set', pool, replicas: 1, partition: pods.length > 0 ? 1 : 0 }",
+    text: "return { kind: 'create_set', pool: 'nodes', replicas, partition }",
+    instead:
+      "return { kind: 'create_set', pool: 'nodes', replicas: partition > 0 ? 1 : replicas, partition }",
     disturbances: ['delete_set'],
   },
   'a set that is deleted with its pods to grow': {

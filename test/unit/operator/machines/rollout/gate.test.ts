@@ -44,6 +44,11 @@ const ILL_SIDECAR: Partial<PodView> = {
   inference: { isReady: false, problem: { reason: 'CrashLooping', message: 'back-off' } },
 }
 
+const CRASHING: Partial<PodView> = {
+  ...LONG_ILL,
+  problem: { reason: 'CrashLooping', message: 'back-off' },
+}
+
 const CASES: Readonly<Record<string, { readonly change: Change; readonly reason?: string }>> = {
   'opens for a pod that serves and is safe to stop': { change: { pods: {} } },
   'does not ask the store about a pod that has been broken for long': {
@@ -53,6 +58,11 @@ const CASES: Readonly<Record<string, { readonly change: Change; readonly reason?
     change: { pods: { 2: ILL_SIDECAR }, store: 'unreachable' },
     reason: 'WaitingForHealth',
   },
+  'tells that nothing will open it for a pod below that cannot start': {
+    change: { pods: { 0: CRASHING }, nodes: { safeToStop: false } },
+    reason: 'Stalled',
+  },
+  'opens beside a pod below that cannot start': { change: { pods: { 0: CRASHING } } },
   'keeps a pod with an ill sidecar whose node is needed': {
     change: { pods: { 2: ILL_SIDECAR }, nodes: { safeToStop: false } },
     reason: 'WaitingForReplicas',
