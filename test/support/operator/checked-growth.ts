@@ -13,7 +13,7 @@ export function checkGrowth(observed: Observed, after: StoreClusterStatus): void
   const is = grownBytes(after)
   const { autoGrow } = desired
   if (is > was && autoGrow === undefined) throw new BrokenInvariant('AG1: growth is switched off')
-  if (is > was && autoGrow !== undefined) checkMore(observed, autoGrow, is)
+  if (is > was && autoGrow !== undefined) checkMore(observed, autoGrow, after)
   if (is < was && was > desired.specClaimBytes && autoGrow !== undefined) {
     throw new BrokenInvariant('AG4: a growth was forgotten')
   }
@@ -23,9 +23,15 @@ function grownBytes(status: StoreClusterStatus | undefined): number {
   return quantityBytes(status?.grownSize ?? '0')
 }
 
-function checkMore({ cluster, desired, nodes, nowMs }: Observed, limits: AutoGrow, is: number) {
-  const { nodes: counts, lastGrownAt = '1970-01-01T00:00:00Z' } = cluster.status ?? {}
-  const used = nodes.claims.filter(({ ordinal }) => ordinal < (counts?.desired ?? 0))
+function checkMore(
+  { cluster, desired, nodes, nowMs }: Observed,
+  limits: AutoGrow,
+  after: StoreClusterStatus,
+): void {
+  const is = grownBytes(after)
+  const { lastGrownAt = '1970-01-01T00:00:00Z' } = cluster.status ?? {}
+  // With the nodes that the same pass has found.
+  const used = nodes.claims.filter(({ ordinal }) => ordinal < (after.nodes?.desired ?? 0))
   const largest = Math.max(desired.claimBytes, ...used.map(({ capacityBytes }) => capacityBytes))
   const isFull = used.some(({ usedPercent = 0 }) => usedPercent >= limits.thresholdPercent)
   if (!isFull) throw new BrokenInvariant('AG1: no volume is nearly full')

@@ -13,7 +13,7 @@ import {
 import { World } from '../../../support/operator/world.ts'
 
 /** `npm run test:soak:operator` tries more. */
-const SEEDS = Number(process.env['QUARRY_OPERATOR_SEEDS'] ?? 5)
+const SEEDS = Number(process.env['QUARRY_OPERATOR_SEEDS'] ?? 60)
 const FIRST_SEED = Number(process.env['QUARRY_OPERATOR_FIRST_SEED'] ?? 1)
 const TICKS = 120
 
