@@ -2,7 +2,8 @@
 
 import type { ReasonOf } from '../../kinds/cluster/conditions.ts'
 import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
-import type { Move } from '../pass/pass.ts'
+import { mayAutoGrow } from '../objects/auto-grow.ts'
+import type { Move, Pass } from '../pass/pass.ts'
 
 /** After a step or a new phase: what it does is seen soon. */
 const NEXT_MS = 250
@@ -12,6 +13,8 @@ const DEGRADED_MS = 15_000
 /** What waits for people or for other clusters. */
 const GATE_MS = 60_000
 const HEALTHY_MS = 5 * 60_000
+/** Volumes that grow by themselves may fill meanwhile, and nothing else tells of it. */
+const FILLING_MS = 60_000
 
 const WAITS: Partial<Record<ReasonOf<'Progressing'>, number>> = {
   Blocked: GATE_MS,
@@ -22,8 +25,15 @@ const WAITS: Partial<Record<ReasonOf<'Progressing'>, number>> = {
   WaitingForRolloutSlot: DEGRADED_MS,
 }
 
-/** `isSame`: the status that the pass ends with is the one that it began with. */
-export function requeueMs(move: Move, status: StoreClusterStatus, isSame: boolean): number {
+/** What a pass ends with. */
+interface PassEnd {
+  readonly move: Move
+  readonly status: StoreClusterStatus
+  /** The status is the one that the pass began with. */
+  readonly isSame: boolean
+}
+
+export function requeueMs(pass: Pass, { move, status, isSame }: PassEnd): number {
   if (move.step !== undefined) return move.step.kind === 'hand_over' ? PENDING_MS : NEXT_MS
   if (move.waiting !== undefined) return WAITS[move.waiting.reason] ?? PENDING_MS
   if (status.operation !== undefined) return isSame ? PENDING_MS : NEXT_MS
@@ -31,5 +41,7 @@ export function requeueMs(move: Move, status: StoreClusterStatus, isSame: boolea
   const isWell = status.conditions?.some(
     ({ type, status: is }) => type === 'Ready' && is === 'True',
   )
-  return isWell === true || status.phase === 'Hibernated' ? HEALTHY_MS : DEGRADED_MS
+  if (status.phase === 'Hibernated') return HEALTHY_MS
+  if (isWell !== true) return DEGRADED_MS
+  return mayAutoGrow(pass) ? FILLING_MS : HEALTHY_MS
 }
