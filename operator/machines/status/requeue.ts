@@ -2,8 +2,7 @@
 
 import type { ReasonOf } from '../../kinds/cluster/conditions.ts'
 import type { StoreClusterStatus } from '../../kinds/cluster/status.ts'
-import { mayAutoGrow } from '../objects/auto-grow.ts'
-import type { Move, Pass } from '../pass/pass.ts'
+import type { Move } from '../pass/pass.ts'
 
 /** After a step or a new phase: what it does is seen soon. */
 const NEXT_MS = 250
@@ -12,9 +11,9 @@ const PENDING_MS = 5_000
 const DEGRADED_MS = 15_000
 /** What waits for people or for other clusters. */
 const GATE_MS = 60_000
-const HEALTHY_MS = 5 * 60_000
-/** Volumes that grow by themselves may fill meanwhile, and nothing else tells of it. */
-const FILLING_MS = 60_000
+/** Volumes fill and nodes fall ill without a change of any object. */
+const HEALTHY_MS = 60_000
+const ASLEEP_MS = 5 * 60_000
 
 const WAITS: Partial<Record<ReasonOf<'Progressing'>, number>> = {
   Blocked: GATE_MS,
@@ -25,15 +24,8 @@ const WAITS: Partial<Record<ReasonOf<'Progressing'>, number>> = {
   WaitingForRolloutSlot: DEGRADED_MS,
 }
 
-/** What a pass ends with. */
-interface PassEnd {
-  readonly move: Move
-  readonly status: StoreClusterStatus
-  /** The status is the one that the pass began with. */
-  readonly isSame: boolean
-}
-
-export function requeueMs(pass: Pass, { move, status, isSame }: PassEnd): number {
+/** `isSame`: the status that the pass ends with is the one that it began with. */
+export function requeueMs(move: Move, status: StoreClusterStatus, isSame: boolean): number {
   if (move.step !== undefined) return move.step.kind === 'hand_over' ? PENDING_MS : NEXT_MS
   if (move.waiting !== undefined) return WAITS[move.waiting.reason] ?? PENDING_MS
   if (status.operation !== undefined) return isSame ? PENDING_MS : NEXT_MS
@@ -41,7 +33,6 @@ export function requeueMs(pass: Pass, { move, status, isSame }: PassEnd): number
   const isWell = status.conditions?.some(
     ({ type, status: is }) => type === 'Ready' && is === 'True',
   )
-  if (status.phase === 'Hibernated') return HEALTHY_MS
-  if (isWell !== true) return DEGRADED_MS
-  return mayAutoGrow(pass) ? FILLING_MS : HEALTHY_MS
+  if (status.phase === 'Hibernated') return ASLEEP_MS
+  return isWell === true ? HEALTHY_MS : DEGRADED_MS
 }

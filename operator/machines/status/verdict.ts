@@ -15,7 +15,7 @@ export function decisionOf(pass: Pass, move: Move): Decision {
     ...(move.step === undefined ? {} : { step: move.step }),
     status,
     events: eventsOf(before, status, move.step),
-    requeueMs: requeueMs(pass, { move, status, isSame }),
+    requeueMs: requeueMs(move, status, isSame),
   }
 }
 

@@ -100,13 +100,6 @@ function degradedBy(change: Change) {
   return decide(changed(change)).status.conditions?.find(({ type }) => type === 'Degraded')
 }
 
-/** After a pass that has found nothing new. */
-function nextLookMs(change: Change): number {
-  const observed = changed(change)
-  const { status } = decide(observed)
-  return decide({ ...observed, cluster: { ...observed.cluster, status } }).requeueMs
-}
-
 describe('volumes that grow by themselves', () => {
   for (const [name, { change, grown }] of Object.entries(CASES)) {
     it(name, () => {
@@ -125,13 +118,6 @@ describe('volumes that grow by themselves', () => {
       }
     })
   }
-
-  it('are looked at each minute, and others each five minutes', () => {
-    const usedPercent = { claims: { usedPercent: 20 }, one: { usedPercent: 20 } }
-
-    expect(nextLookMs({ ...usedPercent, desired: { autoGrow: LIMITS } })).to.equal(60_000)
-    expect(nextLookMs(usedPercent)).to.equal(300_000)
-  })
 
   it('grow by a larger size of the spec first', () => {
     const observed = changed({ desired: { claimBytes: 200, specClaimBytes: 200 } })
