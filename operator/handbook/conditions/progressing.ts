@@ -51,7 +51,7 @@ export const PROGRESSING: AdviceOf<'Progressing'> = {
     { look: LOOK.nodes, cause: 'Degraded', procedure: 'scaleDownBlocked' },
   ),
   Stalled: trouble(
-    'nothing has moved for longer than it may take; the operation is still tried',
+    'nothing has moved for longer than it may take, or will move by itself; the operation is still tried',
     'look at the pod that the message names; a spec that mends it is applied at once',
     { look: LOOK.pod, cause: 'Degraded', procedure: 'rolloutStuck' },
   ),
