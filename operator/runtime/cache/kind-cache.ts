@@ -9,7 +9,7 @@ import { ObjectIndex } from './object-index.ts'
 import type { GroupOf, OnChange } from './object-index.ts'
 
 /** An optional kind whose CRD is not there yet is looked for so often. */
-export const ABSENT_RECHECK_MS = 10 * 60_000
+export const ABSENT_RECHECK_MS = 60_000
 
 /** Which objects a cache has, and who hears of their changes. */
 export interface CacheOptions extends InformerOptions {

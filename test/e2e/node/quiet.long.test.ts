@@ -16,7 +16,9 @@ describe('an operator that has nothing to do', function () {
   const namespace = useNamespace('node', import.meta.filename)
   const cluster = useLoadedCluster(namespace)
 
-  before('a cluster that is ready', async () => {
+  // Documents fill volumes and etcd, which the status tells of.
+  before('a cluster that is ready, and has no load any more', async () => {
+    expect(await cluster().lost()).to.deep.equal([])
     await cluster().settles()
   })
 
