@@ -5,16 +5,20 @@ import { expect } from 'chai'
 import { must } from '../../../lib/assert.ts'
 import { AuditLog, describeEvent, isBy, isWrite } from '../support/audit-log.ts'
 import { OPERATOR } from '../support/installed-operator.ts'
-import { useLoadedCluster } from '../support/loaded-cluster.ts'
+import { print, useLoadedCluster } from '../support/loaded-cluster.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const QUIET_MS = 180_000
+/** What still moves after a load, as leaderships and what etcd frees, is in the status once more. */
+const WINDOWS_MAX = 3
 
 describe('an operator that has nothing to do', function () {
   this.timeout(900_000)
 
   const namespace = useNamespace('node', import.meta.filename)
   const cluster = useLoadedCluster(namespace)
+
+  const wholeStatus = () => namespace().value('storecluster', cluster().name, '{.status}')
 
   // Documents fill volumes and etcd, which the status tells of.
   before('a cluster that is ready, and has no load any more', async () => {
@@ -25,18 +29,24 @@ describe('an operator that has nothing to do', function () {
   it('writes nothing for three minutes, and asks for little', async () => {
     const { auditLog } = namespace().tier
     const record = new AuditLog(must(auditLog, 'the audit log, which QUARRY_E2E_AUDIT_LOG names'))
-    const mark = await record.mark()
-
-    // Time itself is what the operator is given: whatever it looks at in turns, it looks at meanwhile.
-    await passes(QUIET_MS)
-
     const operator = `system:serviceaccount:${namespace().name}:${OPERATOR}`
-    const own = (await record.since(mark)).filter((event) => isBy(event, operator))
-    expect(own.length).to.be.greaterThan(0)
-    expect(own.filter(isWrite).map(describeEvent)).to.deep.equal([])
-    const reads = own.filter(
-      ({ verb, objectRef }) => verb === 'get' && objectRef?.resource !== 'leases',
-    )
-    expect(reads.length).to.be.lessThan(100)
+    const written: string[][] = []
+
+    do {
+      const before = await wholeStatus()
+      const mark = await record.mark()
+      // Time itself is what the operator is given: whatever it looks at in turns, it looks at meanwhile.
+      await passes(QUIET_MS)
+      const own = (await record.since(mark)).filter((event) => isBy(event, operator))
+      expect(own.length).to.be.greaterThan(0)
+      const reads = own.filter(
+        ({ verb, objectRef }) => verb === 'get' && objectRef?.resource !== 'leases',
+      )
+      expect(reads.length).to.be.lessThan(100)
+      written.push(own.filter(isWrite).map(describeEvent))
+      if (written.at(-1)?.length !== 0) print(`${before}\n${await wholeStatus()}`)
+    } while (written.at(-1)?.length !== 0 && written.length < WINDOWS_MAX)
+
+    expect(written.at(-1)).to.deep.equal([])
   })
 })
