@@ -9,7 +9,7 @@ import { print, useLoadedCluster } from '../support/loaded-cluster.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const QUIET_MS = 180_000
-/** What still moves after a load, as leaderships and what etcd frees, is in the status once more. */
+/** What the load has made, as the replicas of its table, comes into the status with the next look at the store. */
 const WINDOWS_MAX = 3
 
 describe('an operator that has nothing to do', function () {
