@@ -25,13 +25,13 @@ export function withAddedPods(pass: Pass): Memory {
   const { set, pods, claims } = observed.nodes
   if (set === undefined || set.isDeleting || !mayKeep(pass)) return memory
   const joined = pods.filter((pod) => pod.ordinal < set.replicas && isListed(pass, pod))
-  const left = claims.filter((claim) => isLeftBehind(pass, claim))
-  const highest = Math.max(-1, ...[...joined, ...left].map(({ ordinal }) => ordinal))
+  const stranded = claims.filter((claim) => isStranded(pass, claim))
+  const highest = Math.max(-1, ...[...joined, ...stranded].map(({ ordinal }) => ordinal))
   return highest < memory.replicas ? memory : { ...memory, replicas: highest + 1 }
 }
 
 /** The volume of a node that counts in the store, and that nobody has drained: its pod was taken away by hand. */
-function isLeftBehind(pass: Pass, claim: ClaimView): boolean {
+function isStranded(pass: Pass, claim: ClaimView): boolean {
   if (claim.isDeleting || isDrained(claim)) return false
   const name = podNameOf(pass, claim.ordinal)
   return storeNodes(pass).some(

@@ -19,7 +19,7 @@ import {
   isAway,
   move,
   nodeWithID,
-  ordinalOf,
+  nodeOrdinal,
   podAt,
   presentNode,
 } from '../pass/pass.ts'
@@ -122,7 +122,7 @@ function nodesWithoutPlace(pass: Pass): readonly string[] {
   // One of them may have the only copy of something.
   if (store === undefined || store.shards.unavailable > 0 || memory.isHibernated) return []
   const isLost = ({ id, name = '', state, operation }: StoreNode): boolean => {
-    const ordinal = ordinalOf(pass, name)
+    const ordinal = nodeOrdinal(pass, name)
     if (ordinal === undefined || ordinal < memory.replicas) return false
     if (podAt(observed.nodes, ordinal) !== undefined) return false
     if (observed.nodes.claims.some((claim) => claim.ordinal === ordinal)) return false

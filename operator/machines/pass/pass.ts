@@ -92,7 +92,7 @@ export function podNameOf({ observed: { cluster } }: Pass, ordinal: number): str
 }
 
 /** The ordinal of a pod of the nodes; undefined for another name. */
-export function ordinalOf({ observed: { cluster } }: Pass, podName: string): number | undefined {
+export function nodeOrdinal({ observed: { cluster } }: Pass, podName: string): number | undefined {
   const start = `${cluster.name}-node-`
   const digits = podName.startsWith(start) ? podName.slice(start.length) : ''
   return /^\d+$/.test(digits) ? Number(digits) : undefined

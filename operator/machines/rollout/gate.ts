@@ -19,22 +19,7 @@ export function closedGate(pass: Pass, set: SetView, next: PodView): Waiting | u
     return { reason: 'WaitingForFreshState', message: 'the StatefulSet has a newer generation' }
   }
   if (isStaleAndBroken(pass, set, next)) return undefined
-  const closed = closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, next)
-  return closed === undefined ? undefined : (deadEnd(pass, set, next, closed) ?? closed)
-}
-
-/**
- * The gate is closed, and a pod that comes after the next one cannot start before its turn: nothing opens the gate by itself.
- * People may know that the next pod can be stopped all the same.
- */
-function deadEnd(pass: Pass, set: SetView, next: PodView, closed: Waiting): Waiting | undefined {
-  const { pods } = pass.observed.nodes
-  const broken = pods.find(
-    (pod) => pod.ordinal < next.ordinal && isStaleAndBroken(pass, set, pod) && pod.problem,
-  )
-  if (broken === undefined || closed.reason === 'WaitingForFreshState') return undefined
-  const message = `${closed.message}, and ${broken.name} cannot start before ${next.name} has restarted`
-  return { reason: 'Stalled', message }
+  return closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, set, next)
 }
 
 /** It cannot become ready on the revision that it has, so that nothing is lost by the next one. */
@@ -83,13 +68,30 @@ function closedForEtcd(pass: Pass): Waiting | undefined {
   return { reason: 'WaitingForEtcd', message: 'a member of etcd is missing' }
 }
 
-function closedForStore(pass: Pass, next: PodView): Waiting | undefined {
+function closedForStore(pass: Pass, set: SetView, next: PodView): Waiting | undefined {
   const store = freshStore(pass)
   if (store === undefined) {
     return { reason: 'WaitingForHealth', message: 'the store does not answer' }
   }
   if (pass.observed.cluster.overrides.skipsHealthGate) return undefined
-  return closedForHealth(pass, store) ?? closedForNodes(pass, store, next)
+  const closed = closedForHealth(pass, store) ?? closedForNodes(pass, store, next)
+  return closed === undefined ? undefined : (deadEnd(pass, set, next, closed) ?? closed)
+}
+
+/**
+ * The store needs what a pod has that comes after the next one, and cannot start before its turn: nothing opens the gate by
+ * itself. People may know that the next pod can be stopped all the same.
+ */
+function deadEnd(pass: Pass, set: SetView, next: PodView, closed: Waiting): Waiting | undefined {
+  // A drain comes to its end, or people end it.
+  if (closed.reason === 'WaitingForDrain') return undefined
+  const broken = pass.observed.nodes.pods.find(
+    (pod) =>
+      pod.ordinal < next.ordinal && pod.problem !== undefined && isStaleAndBroken(pass, set, pod),
+  )
+  if (broken === undefined) return undefined
+  const message = `${closed.message}, and ${broken.name} cannot start before ${next.name} has restarted`
+  return { reason: 'Stalled', message }
 }
 
 function closedForHealth({ wanted }: Pass, store: StoreView): Waiting | undefined {

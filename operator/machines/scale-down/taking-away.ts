@@ -82,8 +82,11 @@ export function shrink(pass: Pass, operation: ClusterOperation, target: Target):
   const { nodes, nowMs } = pass.observed
   const { set } = nodes
   if (target === undefined) return backToDraining(pass, operation)
-  // Without the pod that leaves, if it is gone: nothing starts over its volume again (SD5).
-  if (set === undefined) return move(pass, operation, remadeNodeSet(pass, target.ordinal))
+  // Somebody has deleted it, and the pod that leaves may be gone, too: without it only by a confirmation of this pass (SD2).
+  if (set === undefined) {
+    const isConfirmedNow = mayShrink(pass, operation, target)
+    return move(pass, operation, remadeNodeSet(pass, isConfirmedNow ? target.ordinal : undefined))
+  }
   if (set.isDeleting) {
     return wait(pass, operation, 'WaitingForFreshState', 'the StatefulSet is being deleted')
   }

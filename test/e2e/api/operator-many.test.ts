@@ -7,7 +7,7 @@ import { kindNamed } from '../../../operator/children/child-kinds.ts'
 import { OperatorProcess } from '../support/operator/operator-process.ts'
 import { operatorUser } from '../support/operator/tested-operator.ts'
 import { textsOf, recordOf } from '../support/operator/stored-fields.ts'
-import { manifest } from '../support/store-clusters.ts'
+import { manifest, SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
 const CLUSTERS = Number(process.env['QUARRY_E2E_CLUSTERS'] ?? 20)
@@ -25,9 +25,8 @@ describe('an operator over many clusters', function () {
   it('gives each a pass after a restart, and applies each wish once at most', async () => {
     scene().kubelet.hurries = false
     const first = start()
-    const spec = { mode: 'SingleNode', nodes: { replicas: 1 }, inference: { enabled: false } }
     const names = Array.from({ length: CLUSTERS }, (_, at) => `many-${at}`)
-    await scene().namespace.apply(names.map((name) => manifest({ name, spec })))
+    await scene().namespace.apply(names.map((name) => manifest({ name, spec: SINGLE_NODE })))
     for (let turn = 0; turn < 3 && (await readyCount()) < CLUSTERS; turn++) {
       await eventually('all are ready', readyCount, (count) => count === CLUSTERS).catch(() => 0)
     }

@@ -2,9 +2,8 @@
 
 import { expect } from 'chai'
 import { conditionOf } from '../support/operator/scene.ts'
+import { SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
-
-const SINGLE = { mode: 'SingleNode', nodes: { replicas: 1 }, inference: { enabled: false } }
 
 describe('the operator, over what people must mend', function () {
   this.timeout(120_000)
@@ -18,7 +17,7 @@ describe('the operator, over what people must mend', function () {
     )
 
   it('refuses a version two minors up, and takes the one that was', async () => {
-    await scene().apply('books', { ...SINGLE, version: '1.2.0' })
+    await scene().apply('books', { ...SINGLE_NODE, version: '1.2.0' })
     await scene().ready('books')
     const pods = await scene().uids('Pod', 'books')
 
@@ -41,7 +40,7 @@ describe('the operator, over what people must mend', function () {
       spec: { ports: [{ port: 1234 }] },
     }
     await scene().namespace.apply(theirs)
-    await scene().apply('plays', SINGLE)
+    await scene().apply('plays', SINGLE_NODE)
 
     const told = await scene().becomes('plays', 'tells of the name', ({ conditions }) =>
       Boolean(conditions?.some(({ message }) => message.includes('Service/plays'))),
@@ -57,7 +56,7 @@ describe('the operator, over what people must mend', function () {
   })
 
   it('waits for a Secret that the spec names, and starts as soon as it is there', async () => {
-    await scene().apply('poems', { ...SINGLE, secretStoreRef: { name: 'given' } })
+    await scene().apply('poems', { ...SINGLE_NODE, secretStoreRef: { name: 'given' } })
 
     const told = await scene().becomes('poems', 'tells of the Secret', ({ conditions }) =>
       Boolean(conditions?.some(({ message }) => message.includes('given'))),

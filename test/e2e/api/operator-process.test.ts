@@ -6,9 +6,9 @@ import { AuditLog, describeEvent, isBy } from '../support/audit-log.ts'
 import { eventually } from '../support/eventually.ts'
 import { OperatorProcess } from '../support/operator/operator-process.ts'
 import { apiPortOf, operatorUser } from '../support/operator/tested-operator.ts'
+import { SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
-const SINGLE = { mode: 'SingleNode', nodes: { replicas: 1 }, inference: { enabled: false } }
 const LEASE = 'e2e-operator'
 
 describe('the process of an operator', function () {
@@ -40,7 +40,7 @@ describe('the process of an operator', function () {
     const frozen = new OperatorProcess(scene().namespace, { user: frozenUser, leaseName: LEASE })
     await using stack = new AsyncDisposableStack()
     stack.use(frozen)
-    await scene().apply('books', SINGLE)
+    await scene().apply('books', SINGLE_NODE)
     await scene().ready('books')
     const first = await holder()
 
@@ -69,7 +69,7 @@ describe('the process of an operator', function () {
   it('sees what has changed while the API server was out of its reach, or said nothing', async () => {
     await using proxy = await FaultProxy.open(apiPortOf(scene().namespace))
     await using operator = await scene().start({ apiPort: proxy.port })
-    await scene().apply('plays', SINGLE)
+    await scene().apply('plays', SINGLE_NODE)
     await scene().ready('plays')
     const faults = {
       'cut off, by resets': () => proxy.cut(),

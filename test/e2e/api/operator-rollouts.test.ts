@@ -6,13 +6,13 @@ import { must } from '../../../lib/assert.ts'
 import { eventually } from '../support/eventually.ts'
 import { conditionOf } from '../support/operator/scene.ts'
 import { imagesOf } from '../support/operator/stub-pod.ts'
+import { SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
 /** Passes in which an operator that would do something has done it. */
 const LOOKS = 5
 /** As is the default of the operator. */
 const ROLLOUTS_MAX = 2
-const SINGLE = { mode: 'SingleNode', nodes: { replicas: 1 }, inference: { enabled: false } }
 const BROKEN = 'registry.example/quarry:broken'
 const MENDED = 'registry.example/quarry:mended'
 
@@ -153,7 +153,7 @@ describe('the operator, over restarts that are disturbed', function () {
     const names = ['ada', 'bea', 'cia', 'dea', 'eva']
     const { held } = scene().kubelet
     const before: Record<string, string> = {}
-    for (const one of await Promise.all(names.map((name) => ready(name, SINGLE)))) {
+    for (const one of await Promise.all(names.map((name) => ready(name, SINGLE_NODE)))) {
       Object.assign(before, one)
     }
     const others = async (): Promise<readonly string[]> => {
@@ -198,7 +198,7 @@ describe('the operator, over restarts that are disturbed', function () {
     ])
     try {
       const nodes = (size: string) => ({ replicas: 1, storage: { size, storageClassName: name } })
-      const before = await ready('tales', { ...SINGLE, nodes: nodes('10Gi') })
+      const before = await ready('tales', { ...SINGLE_NODE, nodes: nodes('10Gi') })
 
       await scene().edit('tales', { nodes: nodes('20Gi'), logLevel: 'Debug' })
       const told = await scene().becomes('tales', 'tells of the class', (status) => {

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { POD_MONITOR_RULES } from '../../../operator/resources/permissions.ts'
+import { SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
 const CRD = 'podmonitors.monitoring.coreos.com'
@@ -33,9 +34,7 @@ describe('the operator, over a kind that is defined later', function () {
 
   it('makes its objects as soon as it is there, without a restart', async () => {
     await scene().apply('books', {
-      mode: 'SingleNode',
-      nodes: { replicas: 1 },
-      inference: { enabled: false },
+      ...SINGLE_NODE,
       monitoring: { podMonitor: { enabled: true, labels: { team: 'search' } } },
     })
     const before = await scene().ready('books')

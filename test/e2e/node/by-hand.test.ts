@@ -3,6 +3,7 @@
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
+import { manifest, SINGLE_NODE } from '../support/store-clusters.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const CLUSTER = 'notes'
@@ -141,14 +142,6 @@ describe('a cluster in the hands of people', function () {
 })
 
 function singleNode(name: string): object {
-  return {
-    apiVersion: 'quarry.dev/v1alpha1',
-    kind: 'StoreCluster',
-    metadata: { name },
-    spec: {
-      mode: 'SingleNode',
-      nodes: { replicas: 1, storage: { size: '1Gi' } },
-      inference: { enabled: false },
-    },
-  }
+  const nodes = { replicas: 1, storage: { size: '1Gi' } }
+  return manifest({ name, spec: { ...SINGLE_NODE, nodes } })
 }

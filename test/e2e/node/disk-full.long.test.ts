@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
+import { manifest, SINGLE_NODE } from '../support/store-clusters.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const CLUSTER = 'notes'
@@ -90,14 +91,6 @@ describe('the volume of a cluster that fills', function () {
 
 function singleNode(): object {
   const autoGrow = { enabled: true, thresholdPercent: 85, increment: '1Gi', maxSize: '2Gi' }
-  return {
-    apiVersion: 'quarry.dev/v1alpha1',
-    kind: 'StoreCluster',
-    metadata: { name: CLUSTER },
-    spec: {
-      mode: 'SingleNode',
-      nodes: { replicas: 1, storage: { size: '1Gi', autoGrow } },
-      inference: { enabled: false },
-    },
-  }
+  const nodes = { replicas: 1, storage: { size: '1Gi', autoGrow } }
+  return manifest({ name: CLUSTER, spec: { ...SINGLE_NODE, nodes } })
 }

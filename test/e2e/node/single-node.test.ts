@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
+import { manifest, SINGLE_NODE } from '../support/store-clusters.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const CLUSTER = 'notes'
@@ -55,14 +56,6 @@ describe('a cluster of one node', function () {
 })
 
 function singleNode(): object {
-  return {
-    apiVersion: 'quarry.dev/v1alpha1',
-    kind: 'StoreCluster',
-    metadata: { name: CLUSTER },
-    spec: {
-      mode: 'SingleNode',
-      nodes: { replicas: 1, storage: { size: '1Gi' } },
-      inference: { enabled: false },
-    },
-  }
+  const nodes = { replicas: 1, storage: { size: '1Gi' } }
+  return manifest({ name: CLUSTER, spec: { ...SINGLE_NODE, nodes } })
 }

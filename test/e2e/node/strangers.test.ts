@@ -95,7 +95,7 @@ describe('the ports of a cluster', function () {
     await ready()
   })
 
-  it('let in each other and the operator: the cluster is healthy behind them', async () => {
+  it('let the operator in, and the node to its etcd: the cluster is healthy behind them', async () => {
     const asked = await namespace().kubectl([
       'exec',
       `${CLUSTER}-node-0`,

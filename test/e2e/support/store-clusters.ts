@@ -9,6 +9,13 @@ import type { TestNamespace } from './test-namespace.ts'
 const KIND = { group: 'quarry.dev', version: 'v1alpha1', plural: 'storeclusters' }
 const SMALLEST: Json = { nodes: { storage: { size: '10Gi' } } }
 
+/** The spec of a cluster of one node alone. */
+export const SINGLE_NODE = {
+  mode: 'SingleNode',
+  nodes: { replicas: 1 },
+  inference: { enabled: false },
+} as const satisfies Json
+
 /** Why the API server refused an object. */
 export interface Refusal {
   readonly code: number

@@ -48,8 +48,9 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
   },
   'a walk that never looks at its gate': {
     file: 'rollout/gate.ts',
-    text: 'return closed === undefined ? undefined :',
-    instead: 'return closed === undefined || pass.memory.replicas > 0 ? undefined :',
+    text: 'return closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, set, next)',
+    instead:
+      'return pass.memory.replicas > 0 ? undefined : closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, set, next)',
     disturbances: ['template', 'crash_pod', 'lose_node'],
   },
   'a new set that forgets how many pods there were': {
