@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { failureOf } from '../../support/failure-of.ts'
 import { AuditLog, describeEvent, isBy, isWrite } from '../support/audit-log.ts'
 import { eventually } from '../support/eventually.ts'
+import { served } from '../support/served-kind.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
 const READY = 'ok'
@@ -16,7 +17,7 @@ describe('Kubernetes without nodes', () => {
 
   before(async () => {
     await namespace().apply(probeKind(group()))
-    await namespace().tier.kubectl(['wait', '--for=condition=Established', `crd/${crd()}`])
+    await served(namespace().tier, crd())
   })
 
   after(() => namespace().tier.kubectl(['delete', 'crd', crd(), '--wait=false']))

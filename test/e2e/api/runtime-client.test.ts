@@ -10,6 +10,7 @@ import { LeaderElection } from '../../../operator/runtime/election/leader-electi
 import { EventRecorder } from '../../../operator/runtime/events/event-recorder.ts'
 import { describeKubernetesApi, widget } from '../../conformance/kubernetes-api.ts'
 import { LEASES, WIDGETS } from '../../support/kubernetes/known-kinds.ts'
+import { served } from '../support/served-kind.ts'
 import { TestNamespace } from '../support/test-namespace.ts'
 import { openTier, START_LIMIT_MS } from '../support/tier.ts'
 import type { Tier } from '../support/tier.ts'
@@ -45,7 +46,7 @@ describe('the API server of a cluster', () => {
     tier = await openTier('api')
     const input = JSON.stringify(DEFINITION)
     await tier.kubectl(['apply', '--server-side', '-f', '-'], { input })
-    await tier.kubectl(['wait', '--for=condition=Established', `crd/${CRD}`])
+    await served(tier, CRD)
   })
 
   it('takes events and leases in the form that the operator writes', async () => {

@@ -4,6 +4,7 @@ import { ApiException, CustomObjectsApi, KubeConfig } from '@kubernetes/client-n
 import { buildDeletionPolicy } from '../../../operator/kinds/crd/deletion-policy.ts'
 import { buildStoreClusterCrd } from '../../../operator/kinds/crd/store-cluster-crd.ts'
 import type { Json } from '../../support/operator/rule-cases.ts'
+import { served } from './served-kind.ts'
 import type { TestNamespace } from './test-namespace.ts'
 
 const KIND = { group: 'quarry.dev', version: 'v1alpha1', plural: 'storeclusters' }
@@ -32,8 +33,7 @@ export async function applyKinds(namespace: TestNamespace): Promise<void> {
   // They have no namespace: another test, or Helm, may have applied them before.
   const kinds = [buildStoreClusterCrd(), ...buildDeletionPolicy()]
   await namespace.apply(kinds, undefined, ['--force-conflicts'])
-  const kind = `crd/${KIND.plural}.${KIND.group}`
-  await namespace.tier.kubectl(['wait', '--for=condition=Established', kind])
+  await served(namespace.tier, `${KIND.plural}.${KIND.group}`)
 }
 
 /** An object whose spec is merged into the smallest one. */
