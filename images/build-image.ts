@@ -39,6 +39,8 @@ export interface ImageRequest {
   readonly commit: string | undefined
   /** Where the sources are published, if they are. */
   readonly source?: string | undefined
+  /** `[REGISTRY/]NAME:TAG`; the name of the target and the version, if nobody says another one. */
+  readonly name?: string | undefined
   /** Undefined: the image has no base layer, because another program puts one below it. */
   readonly base: BasePlaces | undefined
 }
@@ -74,7 +76,12 @@ export async function planImage(request: ImageRequest): Promise<PlannedImage> {
   ]
   const config = configOf({ version, license, commit, source: request.source })
   return {
-    image: { reference: `${IMAGE_NAMES[target]}:${version}`, architecture, config, layers },
+    image: {
+      reference: request.name ?? `${IMAGE_NAMES[target]}:${version}`,
+      architecture,
+      config,
+      layers,
+    },
     idle,
   }
 }

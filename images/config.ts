@@ -19,7 +19,13 @@ export interface ImageCommand {
   readonly commit: string | undefined
   /** Where the sources are published: the label `org.opencontainers.image.source`. */
   readonly source: string | undefined
+  /** `[REGISTRY/]NAME:TAG`. Undefined: the name of the target, with the version. */
+  readonly name: string | undefined
 }
+
+/** As registries take it. The tag is needed: a layout is one image. */
+const REFERENCE =
+  /^(?:[a-z0-9.-]+(?::\d+)?\/)?[a-z0-9]+(?:[._/-][a-z0-9]+)*:[A-Za-z0-9_][\w.-]{0,127}$/
 
 export function parseImageCommand(args: readonly string[]): ImageCommand {
   const { values } = parseArgs({
@@ -32,9 +38,10 @@ export function parseImageCommand(args: readonly string[]): ImageCommand {
       debs: { type: 'string', default: DEBS },
       commit: { type: 'string' },
       source: { type: 'string' },
+      name: { type: 'string' },
     },
   })
-  const { out, rootfs, debs, commit, source } = values
+  const { out, rootfs, debs, commit, source, name: reference } = values
   if ((out === undefined) !== rootfs) {
     throw usage('give --out DIRECTORY for an image layout, or --rootfs for a tar without a base')
   }
@@ -43,7 +50,10 @@ export function parseImageCommand(args: readonly string[]): ImageCommand {
   const platform = PLATFORMS.find(({ name }) => name === values.platform)
   const names = PLATFORMS.map(({ name }) => name)
   if (platform === undefined) throw usage(`--platform is one of ${names.join(', ')}`)
-  return { out, target, platform, debs, commit, source }
+  if (reference !== undefined && !REFERENCE.test(reference)) {
+    throw usage(`--name is not NAME:TAG: ${reference}`)
+  }
+  return { out, target, platform, debs, commit, source, name: reference }
 }
 
 function ownPlatform(): string {

@@ -29,9 +29,9 @@ try {
 }
 
 async function main(args: readonly string[]): Promise<void> {
-  const { out, debs, target, platform, source, ...given } = parseImageCommand(args)
+  const { out, debs, target, platform, source, name, ...given } = parseImageCommand(args)
   const commit = given.commit === undefined ? await commitOf(ROOT) : given.commit || undefined
-  const request = { root: ROOT, target, platform, commit, source }
+  const request = { root: ROOT, target, platform, commit, source, name }
   if (out === undefined) return writeRootfs(request)
   const work = await mkdtemp(path.join(tmpdir(), 'quarry-image-'))
   try {

@@ -49,7 +49,7 @@ export interface ImageConfig {
 }
 
 export interface Image {
-  /** `name:tag`. */
+  /** `[REGISTRY/]NAME:TAG`. */
   readonly reference: string
   readonly architecture: string
   readonly config: ImageConfig
@@ -92,13 +92,22 @@ export async function writeLayout(directory: string, image: Image): Promise<stri
 }
 
 /** A kubelet puts it before a name without a registry, and finds an image that was imported by its whole name alone. */
-const DEFAULT_REGISTRY = 'docker.io/library'
+const DEFAULT_REGISTRY = 'docker.io'
+const DEFAULT_FOLDER = 'library'
+
+/** As Docker reads a reference: the first part is a registry if it has a dot or a port, or is this machine. */
+function wholeName(reference: string): string {
+  const [first = '', ...rest] = reference.split('/')
+  if (rest.length === 0) return `${DEFAULT_REGISTRY}/${DEFAULT_FOLDER}/${reference}`
+  const isRegistry = first === 'localhost' || /[.:]/.test(first)
+  return isRegistry ? reference : `${DEFAULT_REGISTRY}/${reference}`
+}
 
 function indexOf({ reference, architecture }: Image, manifest: Descriptor): unknown {
   const tag = reference.slice(reference.lastIndexOf(':') + 1)
   const annotations = {
     // containerd names an imported image by the first, other programs by the second.
-    'io.containerd.image.name': `${DEFAULT_REGISTRY}/${reference}`,
+    'io.containerd.image.name': wholeName(reference),
     'org.opencontainers.image.ref.name': tag,
   }
   return {

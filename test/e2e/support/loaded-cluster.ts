@@ -10,6 +10,8 @@ const TABLE = 'counted'
 const WAIT = '--timeout=600s'
 const WAIT_LIMIT_MS = 620_000
 
+type Component = 'node' | 'etcd'
+
 /** For the tests of a `describe`: the operator and a cluster of it under a load, made before them and removed after them. */
 export function useLoadedCluster(namespace: () => TestNamespace): () => LoadedCluster {
   let cluster: LoadedCluster | undefined
@@ -83,9 +85,14 @@ export class LoadedCluster implements AsyncDisposable {
   /** Resolves when the operator has seen the edit. */
   async edit(spec: object): Promise<void> {
     const patch = ['patch', 'storecluster', NAME, '--type=merge', '-p', JSON.stringify({ spec })]
-    const generation = ['-o', 'jsonpath={.metadata.generation}']
-    const edited = await this.#namespace.kubectl([...patch, ...generation])
-    await this.reaches(`jsonpath={.status.observedGeneration}=${edited}`)
+    await this.#namespace.kubectl(patch)
+    await this.#isSeen()
+  }
+
+  /** By `kubectl scale`, as an autoscaler does. Resolves when the operator has seen it. */
+  async scale(nodes: number): Promise<void> {
+    await this.#namespace.kubectl(['scale', 'storecluster', NAME, `--replicas=${nodes}`])
+    await this.#isSeen()
   }
 
   /** Waits as `kubectl wait --for` does. */
@@ -108,12 +115,13 @@ export class LoadedCluster implements AsyncDisposable {
   }
 
   /** The UIDs of the pods of a component, by their names. */
-  async podUIDs(component: 'node' | 'etcd'): Promise<ReadonlyMap<string, string>> {
-    const selector = `app.kubernetes.io/instance=${NAME},app.kubernetes.io/component=${component}`
-    const fields = '{range .items[*]}{.metadata.name} {.metadata.uid}{"\\n"}{end}'
-    const get = ['get', 'pods', '-l', selector, '-o', `jsonpath=${fields}`]
-    const lines = (await this.#namespace.kubectl(get)).trim().split('\n')
-    return new Map(lines.map((line) => line.split(' ')).map(([name = '', uid = '']) => [name, uid]))
+  podUIDs(component: Component): Promise<ReadonlyMap<string, string>> {
+    return this.#uids('pods', component)
+  }
+
+  /** The UIDs of the claims of a component, by their names. */
+  claimUIDs(component: Component): Promise<ReadonlyMap<string, string>> {
+    return this.#uids('pvc', component)
   }
 
   /** The Kubernetes node of a pod. */
@@ -143,6 +151,20 @@ export class LoadedCluster implements AsyncDisposable {
     const load = this.#load
     this.#load = undefined
     await load?.[Symbol.asyncDispose]()
+  }
+
+  async #uids(kind: string, component: Component): Promise<ReadonlyMap<string, string>> {
+    const selector = `app.kubernetes.io/instance=${NAME},app.kubernetes.io/component=${component}`
+    const fields = '{range .items[*]}{.metadata.name} {.metadata.uid}{"\\n"}{end}'
+    const get = ['get', kind, '-l', selector, '-o', `jsonpath=${fields}`]
+    const lines = (await this.#namespace.kubectl(get)).split('\n').filter((line) => line !== '')
+    return new Map(lines.map((line) => line.split(' ')).map(([name = '', uid = '']) => [name, uid]))
+  }
+
+  async #isSeen(): Promise<void> {
+    const generation = '{.metadata.generation}'
+    const edited = await this.#namespace.value('storecluster', NAME, generation)
+    await this.reaches(`jsonpath={.status.observedGeneration}=${edited}`)
   }
 
   #running(): LoadPod {

@@ -16,14 +16,40 @@ interface ImageIndex {
   }[]
 }
 
-/** Its name. QUARRY_E2E_IMAGE names one that the nodes of a cluster have which test/e2e/kube did not make. */
-export async function quarryImage(tier: Tier): Promise<string> {
-  if (!tier.isOwn) return process.env['QUARRY_E2E_IMAGE'] ?? 'quarry:0.1.0'
+/** Images whose names differ, so that a rollout can go from one to another. */
+type ImageName = 'quarry' | 'quarry-inference' | 'quarry-next'
+
+interface Made {
+  readonly args: readonly string[]
+  /** Names one that the nodes of a cluster have which test/e2e/kube did not make. */
+  readonly variable: string
+  readonly usual: string
+}
+
+const MADE: Readonly<Record<ImageName, Made>> = {
+  quarry: { args: [], variable: 'QUARRY_E2E_IMAGE', usual: 'quarry:0.1.0' },
+  'quarry-inference': {
+    args: ['--target=inference'],
+    variable: 'QUARRY_E2E_INFERENCE_IMAGE',
+    usual: 'quarry-inference:0.1.0',
+  },
+  'quarry-next': {
+    args: ['--name=quarry:next'],
+    variable: 'QUARRY_E2E_NEXT_IMAGE',
+    usual: 'quarry:next',
+  },
+}
+
+/** Its name, when all nodes have it. */
+export async function quarryImage(tier: Tier, image: ImageName = 'quarry'): Promise<string> {
+  const { args, variable, usual } = MADE[image]
+  if (!tier.isOwn) return process.env[variable] ?? usual
   const directory = await mkdtemp(path.join(tmpdir(), 'quarry-image-'))
   try {
     const layout = path.join(directory, 'layout')
     const build = path.join(ROOT, 'images/main.ts')
-    await outputOf([process.execPath, build, '--out', layout], { limitMs: BUILD_LIMIT_MS })
+    const command = [process.execPath, build, '--out', layout, ...args] as const
+    await outputOf(command, { limitMs: BUILD_LIMIT_MS })
     const name = await nameInLayout(layout)
     const file = path.join(directory, 'quarry.tar')
     await outputOf(['tar', '-C', layout, '-cf', file, '.'])

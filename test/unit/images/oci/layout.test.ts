@@ -92,6 +92,21 @@ describe('writeLayout', () => {
     expect(config.config).to.include({ User: '10001:10001', StopSignal: 'SIGTERM' })
   })
 
+  const whole = [
+    ['quarry:1', 'docker.io/library/quarry:1'],
+    ['people/quarry:1', 'docker.io/people/quarry:1'],
+    ['localhost/quarry:1', 'localhost/quarry:1'],
+    ['registry.example:5000/people/quarry:1', 'registry.example:5000/people/quarry:1'],
+  ] as const
+  for (const [reference, name] of whole) {
+    it(`names ${reference} as kubelets do`, async () => {
+      await writeLayout(out, { ...imageOf(tree), reference })
+
+      const [{ annotations }] = (await index()).manifests
+      expect(annotations['io.containerd.image.name']).to.equal(name)
+    })
+  }
+
   it('is read by tar as the tree that it was made of (OL2: blobs are whole)', async () => {
     const manifest = await json(await writeLayout(out, imageOf(tree)))
     const unpacked = path.join(work, 'unpacked')
