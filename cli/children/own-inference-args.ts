@@ -1,6 +1,7 @@
 import path from 'node:path'
 
-const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
+/** The program, for children of it. */
+export const BIN = path.resolve(import.meta.dirname, '../../bin/quarry')
 const ANY_PORT = '0'
 
 /** What is given to the server; the rest comes from its environment. */

@@ -3,9 +3,14 @@ import type { Command } from 'commander'
 import { INFERENCE_OPTIONS, parseInferenceConfig } from '../../inference/config.ts'
 import type { InferenceSources } from '../../inference/config.ts'
 import type { RunningInference } from '../../inference/main.ts'
+import { integer } from '../../lib/options.ts'
 import type { Flags } from '../../lib/options.ts'
 import { ownCommand } from '../../lib/own-command.ts'
+import { openServerLog } from '../../lib/process/server-process.ts'
+import { supervisedInference } from '../children/supervised-inference.ts'
+import { supervise } from '../children/supervisor.ts'
 import type { CliContext } from '../process/context.ts'
+import { usageError } from '../process/exit.ts'
 import { explainStart } from './explain-start.ts'
 import { addServerOptions, readConfigFile, settingsHelp } from './server-options.ts'
 import { reasonOf } from '../process/stop-reason.ts'
@@ -14,7 +19,10 @@ import { examples } from './client-command.ts'
 
 interface InferenceOptions extends Flags {
   readonly config?: string
+  readonly supervise?: string
 }
+
+const START_SECONDS = integer({ default: 600, min: 10, max: 86_400 })
 
 export function addInferenceCommand(program: Command, context: CliContext): void {
   const command = program
@@ -22,6 +30,10 @@ export function addInferenceCommand(program: Command, context: CliContext): void
     .summary('run the inference server alone')
     .description('Run the inference server alone: embeddings, reranking, generation and more.')
   addServerOptions(command, INFERENCE_OPTIONS)
+    .option(
+      '--supervise <seconds>',
+      'run the server in a process of its own, and start it again when it ends, when it is not ready within so many seconds, and when it answers no more',
+    )
     .addHelpText('after', HELP)
     .action((options: InferenceOptions) => runInference(options, context))
 }
@@ -39,9 +51,11 @@ ${settingsHelp(INFERENCE_OPTIONS)}${examples(
 )}`
 
 async function runInference(
-  { config, ...flags }: InferenceOptions,
+  { supervise: startSeconds, ...options }: InferenceOptions,
   context: CliContext,
 ): Promise<void> {
+  if (startSeconds !== undefined) return superviseInference(options, startSeconds, context)
+  const { config, ...flags } = options
   const stop = context.stopSignal()
   const file = await readConfigFile(config)
   const server = await startInferenceServer(flags, context, { file })
@@ -56,6 +70,28 @@ async function runInference(
   } finally {
     await server.close(reasonOf(stop))
   }
+}
+
+/** The process that serves says what is wrong with its options, each time: people may mend its file meanwhile. */
+async function superviseInference(
+  flags: Flags,
+  startSeconds: string,
+  context: CliContext,
+): Promise<void> {
+  const seconds = START_SECONDS.parse(startSeconds)
+  if (seconds === undefined) {
+    throw usageError(`--supervise: "${startSeconds}" is not ${START_SECONDS.expected}`)
+  }
+  const { env, clock, random, terminal } = context
+  const stop = context.stopSignal()
+  const server = supervisedInference({
+    flags,
+    env,
+    onOutput: (line) => terminal.out.stream.write(`${line}\n`),
+    onLog: (line) => terminal.err.stream.write(`${line}\n`),
+  })
+  const log = openServerLog('info', 'inference')
+  await supervise({ server, readyWithinMs: seconds * 1000, clock, random, log }, stop)
 }
 
 /** Starts the server. inference/config.ts checks the flags. A failure says what the user can change. */

@@ -67,13 +67,13 @@ function isServing(pod: StoredObject, server: string): boolean {
   )
 }
 
+/** Before it was asked. */
 function inferenceOf(pod: StoredObject): Pick<PodView, 'inference'> {
   const hasSidecar = recordsAt(pod, 'spec', 'containers').some(isInference)
   if (!hasSidecar) return {}
   const status = recordsAt(pod, 'status', 'containerStatuses').find(isInference)
   const problem = status === undefined ? undefined : containerProblem(status)
-  const isReady = valueAt(status, 'ready') === true
-  return { inference: { isReady, ...(problem === undefined ? {} : { problem }) } }
+  return { inference: { state: 'Silent', ...(problem === undefined ? {} : { problem }) } }
 }
 
 function isInference({ name }: JsonRecord): boolean {

@@ -8,6 +8,8 @@ import type { ClusterInput } from '../resources/parts/cluster-input.ts'
 import { etcdHost, etcdPods, objectNames, PORTS } from '../resources/parts/names.ts'
 import { etcdQuotaBytes } from '../resources/etcd/etcd-command.ts'
 import type { EtcdTlsFiles } from '../secrets/secrets-view.ts'
+import type { InferenceAnswer } from '../machines/observed/kubernetes-view.ts'
+import { lookAtInference } from '../store/inference-look.ts'
 import { HttpStoreAdmin } from '../store/store-admin.ts'
 import type { StoreAdmin } from '../store/store-admin.ts'
 
@@ -17,17 +19,21 @@ export interface AdminSource {
   store(input: ClusterInput, pods: readonly string[]): StoreAdmin
   /** Over all members that there may be. */
   etcd(input: ClusterInput, members: number, tls: EtcdTlsFiles): EtcdAdmin
+  /** What the inference servers beside the nodes of these pods say, by the names of the pods. */
+  inference(
+    input: ClusterInput,
+    pods: readonly string[],
+  ): Promise<ReadonlyMap<string, InferenceAnswer>>
 }
 
 export function networkAdmins(clock: Clock): AdminSource {
   return {
-    store: ({ cluster }, pods) => {
-      const { nodesService } = objectNames(cluster.name)
-      const urls = pods.map(
-        (pod) => `http://${pod}.${nodesService}.${cluster.namespace}.svc:${PORTS.api}`,
-      )
+    store: (input, pods) => {
+      const urls = pods.map((pod) => urlOf(input, pod, PORTS.api))
       return new HttpStoreAdmin({ urls, clock })
     },
+    inference: (input, pods) =>
+      lookAtInference(new Map(pods.map((pod) => [pod, urlOf(input, pod, PORTS.inferenceHealth)]))),
     etcd: (input, count, tls) => {
       const { cluster } = input
       const members = etcdPods(cluster.name, count).map((podName) => {
@@ -38,6 +44,12 @@ export function networkAdmins(clock: Clock): AdminSource {
       return new GrpcEtcdAdmin({ members, tls, quotaBytes: etcdQuotaBytes(input), clock })
     },
   }
+}
+
+/** By the name that the headless Service gives the pod of a node. */
+function urlOf({ cluster }: ClusterInput, pod: string, port: number): string {
+  const { nodesService } = objectNames(cluster.name)
+  return `http://${pod}.${nodesService}.${cluster.namespace}.svc:${port}`
 }
 
 interface Kept<Admin> {
@@ -69,6 +81,13 @@ export class KeptAdmins implements AsyncDisposable {
     const admin = this.#source.store(input, pods)
     this.#stores.set(uid, { key, admin })
     return admin
+  }
+
+  inference(
+    input: ClusterInput,
+    pods: readonly string[],
+  ): Promise<ReadonlyMap<string, InferenceAnswer>> {
+    return this.#source.inference(input, pods)
   }
 
   /** `undefined` without an own etcd or without its certificates. */

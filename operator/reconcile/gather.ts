@@ -14,6 +14,7 @@ import type { StoreView } from '../machines/observed/store-view.ts'
 import { hasManagedEtcd } from '../machines/pass/wanted.ts'
 import { storageClassOf } from '../observe/claim-view.ts'
 import { clusterViewOf } from '../observe/cluster-view.ts'
+import { podsWithInference, withInference } from '../observe/inference-state.ts'
 import { poolViewOf } from '../observe/pool-view.ts'
 import type { StorageClasses } from '../observe/storage-classes.ts'
 import { withUsage } from '../observe/volume-usage.ts'
@@ -83,9 +84,10 @@ export async function gather(
   const unasked = clusterInputOf(view, { ...beside, etcd: 'unreachable' }, defaults)
   const { store, etcd } = adminsOf(sources, unasked, { nodes: nodes.view, secrets })
   const asksEtcd = etcdPool.view.pods.length > 0
-  const [storeView, etcdView] = await Promise.all([
+  const [storeView, etcdView, inference] = await Promise.all([
     lookAt(store, view),
     asksEtcd ? (etcd?.look(signal) ?? UNREACHABLE) : UNREACHABLE,
+    sources.admins.inference(unasked, podsWithInference(nodes.view)),
   ])
   const input = clusterInputOf(view, { ...beside, etcd: etcdView }, defaults)
   const cached = [...CHILD_KINDS, 'StatefulSet'].flatMap((kind) => caches.of(kind, view))
@@ -99,7 +101,7 @@ export async function gather(
     children,
     specProblems: [],
     secretProblems: secrets.problems,
-    nodes: withUsage(nodes.view, storeView, view.name),
+    nodes: withInference(withUsage(nodes.view, storeView, view.name), inference),
     etcdPool: hasEtcd ? etcdPool.view : undefined,
     store: storeView,
     etcd: etcdView,

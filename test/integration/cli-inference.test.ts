@@ -1,8 +1,9 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { treeOf } from '../../bench/process-tree.ts'
@@ -57,6 +58,50 @@ describe('quarry inference', () => {
     expect(await log).to.not.match(/Napi|abort|"level":"(?:error|fatal)"/)
     expect(group.length).to.be.at.least(2)
     expect(await alive(group)).to.deep.equal([])
+  })
+
+  it('serves again under a supervisor when its process was killed, and ends in order with it', async () => {
+    const child = inference('--supervise', '60')
+    const lines = createInterface({ input: child.stdout })
+    const readies = lines[Symbol.asyncIterator]()
+    const next = async () => JSON.parse((await readies.next()).value ?? '')
+    const log = text(child.stderr)
+    const first = await next()
+    const [server] = await descendantsOf(child.pid!)
+
+    process.kill(server!, 'SIGKILL')
+    const second = await next()
+
+    expect(await embed(second.api, 'builtin-hash')).to.have.length(16 + 384 * 4)
+    expect(second.health).to.not.equal(first.health)
+    const group = await descendantsOf(child.pid!)
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).to.deep.equal([0, null])
+    expect(await alive(group)).to.deep.equal([])
+    expect(await log)
+      .to.include('was ended by SIGKILL')
+      .and.include('server stopped')
+  })
+
+  it('keeps on under a supervisor when its server cannot start', async () => {
+    const child = inference('--supervise', '60', '--config', 'settings.yaml')
+    const lines = createInterface({ input: child.stderr })
+    const seen: string[] = []
+    lines.on('line', (line) => seen.push(line))
+    await until(async () => seen.some((line) => line.includes('ended with code 78')))
+
+    await writeFile(path.join(folder.path, 'settings.yaml'), 'log_level: info')
+
+    const { api } = await readyLine(child)
+    expect(await embed(api, 'builtin-hash')).to.have.length(16 + 384 * 4)
+  })
+
+  it('refuses a start under a supervisor that may take no time', async () => {
+    const child = inference('--supervise', '0')
+    const said = text(child.stderr)
+
+    expect(await once(child, 'close')).to.deep.equal([2, null])
+    expect(await said).to.include('--supervise: "0" is not an integer from 10 to 86400')
   })
 
   it('leaves no worker behind when it is killed', async () => {

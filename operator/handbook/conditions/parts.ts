@@ -76,12 +76,14 @@ export const INFERENCE_READY: AdviceOf<'InferenceReady'> = {
     { look: LOOK.inferenceLog },
   ),
   SidecarCrashLooping: trouble(
-    'an inference server ends again and again; its node serves without it',
-    'read its log: too little memory and a model that is not there are usual',
+    'the container of an inference server does not run: its image is not there, or it was ended for too much memory again and again; its node is not in the Services meanwhile',
+    'read the message and the log; raise spec.inference.resources.limits.memory, or mend spec.inference.image',
     { look: LOOK.inferenceLog },
   ),
-  SidecarsNotReady: trouble('inference servers do not serve; their nodes do', 'read their logs', {
-    look: LOOK.inferenceLog,
-  }),
+  SidecarsNotReady: trouble(
+    'inference servers do not serve; their nodes do, without them',
+    'read their logs: a model that is not there, options that are wrong; a server that ends is started again by itself',
+    { look: LOOK.inferenceLog },
+  ),
   Hibernated: well('the cluster sleeps'),
 }

@@ -46,7 +46,17 @@ export interface PodView {
   /** Why it is not ready, where Kubernetes says so. */
   readonly problem?: PodProblem
   /** Absent without a sidecar. */
-  readonly inference?: { readonly isReady: boolean; readonly problem?: PodProblem }
+  readonly inference?: InferenceAnswer & {
+    /** Why its container does not run, where Kubernetes says so. */
+    readonly problem?: PodProblem
+  }
+}
+
+/** What an inference server says of itself. */
+export interface InferenceAnswer {
+  readonly state: 'Ready' | 'Loading' | 'Silent'
+  /** Why it will not be ready by itself. */
+  readonly message?: string
 }
 
 /** Why a container or a pod does not become ready by itself. */

@@ -42,7 +42,7 @@ function memberOf(pass: Pass, member: Member): ClusterMember {
     claimUID,
     ...(formerNodeIDs.length === 0 ? {} : { formerNodeIDs: [...formerNodeIDs] }),
     ...(pod === undefined ? {} : { podUID: pod.uid, revision: pod.revision }),
-    ...(pod?.inference === undefined ? {} : { inferenceReady: pod.inference.isReady }),
+    ...(pod?.inference === undefined ? {} : { inferenceReady: pod.inference.state === 'Ready' }),
     ready: pod?.isReady === true && !pod.isDeleting,
     ...nodeFacts(pass, nodeID),
   }

@@ -1,10 +1,13 @@
 // Conditions of single parts: volumes, etcd, inference servers.
 
-import type { ClaimView } from '../observed/kubernetes-view.ts'
+import type { ClaimView, PodView } from '../observed/kubernetes-view.ts'
 import type { Pass } from '../pass/pass.ts'
 import { ordinalsFrom, podAt } from '../pass/pass.ts'
 import { tell } from './ending.ts'
 import type { Ending, Told } from './ending.ts'
+
+/** Until then a server that says nothing has not begun to; it loads its models afterwards. */
+const INFERENCE_START_MAX_MS = 60_000
 
 export function storageReady({ pass }: Ending): Told<'StorageReady'> {
   const { observed, memory } = pass
@@ -80,6 +83,19 @@ export function inferenceReady({ pass }: Ending): Told<'InferenceReady'> | undef
     const { message } = broken.inference.problem
     return tell('False', 'SidecarCrashLooping', `${broken.name}: ${message}`)
   }
-  const isWhole = pods.length > 0 && pods.every((pod) => pod?.inference?.isReady === true)
-  return isWhole ? tell('True', 'ModelsLoaded') : tell('False', 'ModelsLoading')
+  const isWhole = pods.length > 0 && pods.every((pod) => pod?.inference?.state === 'Ready')
+  if (isWhole) return tell('True', 'ModelsLoaded')
+  const failure = pods.flatMap((pod) => failureBeside(pod, observed.nowMs) ?? [])[0]
+  if (failure !== undefined) return tell('False', 'SidecarsNotReady', failure)
+  return tell('False', 'ModelsLoading')
+}
+
+/** An inference server that does not serve beside a node that does. */
+function failureBeside(pod: PodView | undefined, nowMs: number): string | undefined {
+  if (pod?.inference === undefined) return undefined
+  const { state, message } = pod.inference
+  if (message !== undefined) return `${pod.name}: ${message}`
+  const isLate = pod.isReady && nowMs - pod.readyChangedAtMs > INFERENCE_START_MAX_MS
+  if (state !== 'Silent' || !isLate) return undefined
+  return `${pod.name}: the inference server does not answer on its health port`
 }

@@ -30,9 +30,12 @@ export function requeueMs(move: Move, status: StoreClusterStatus, isSame: boolea
   if (move.waiting !== undefined) return WAITS[move.waiting.reason] ?? PENDING_MS
   if (status.operation !== undefined) return isSame ? PENDING_MS : NEXT_MS
   if (!isSame) return NEXT_MS
-  const isWell = status.conditions?.some(
-    ({ type, status: is }) => type === 'Ready' && is === 'True',
-  )
   if (status.phase === 'Hibernated') return ASLEEP_MS
-  return isWell === true ? HEALTHY_MS : DEGRADED_MS
+  return isSettled(status) ? HEALTHY_MS : DEGRADED_MS
+}
+
+/** No object changes when models are loaded. */
+function isSettled({ conditions = [] }: StoreClusterStatus): boolean {
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+  return isReady && !conditions.some(({ reason }) => reason === 'ModelsLoading')
 }

@@ -1,7 +1,8 @@
 // The inference server beside a node, and what downloads its models.
 //
-// The server has no readiness probe: a container that is not ready takes its whole pod, and so the node, out of the
-// Services and the PodDisruptionBudget. Whether it serves is read from its health port.
+// A container that does not run, or that has a probe which fails, takes its whole pod, and so the node, out of the
+// Services and the PodDisruptionBudget. So the server has no probe, and runs below a supervisor that starts it again and
+// does what probes would do. Whether it serves is read from its health port.
 
 import type { V1Container } from '@kubernetes/client-node'
 import type { InferenceSpec } from '../../kinds/cluster/spec.ts'
@@ -9,11 +10,9 @@ import type { Built } from '../parts/built.ts'
 import type { ClusterInput } from '../parts/cluster-input.ts'
 import { CONTAINERS, KEYS, PORT_NAMES, PORTS } from '../parts/names.ts'
 import { containerSecurity } from '../parts/pod-security.ts'
-import { httpProbe, resourcesOf } from '../parts/pods.ts'
+import { resourcesOf } from '../parts/pods.ts'
 import { inferenceMounts } from './node-volumes.ts'
 import { PATHS } from './node-paths.ts'
-
-const STARTUP_PERIOD_SECONDS = 5
 
 type Model = NonNullable<InferenceSpec['models']>[number]
 
@@ -33,22 +32,13 @@ export function inferenceContainers(input: ClusterInput): readonly Built<V1Conta
   const { inference } = spec
   if (!inference.enabled) return []
   const { inferenceHealth } = PORT_NAMES
-  const failureThreshold = Math.ceil(inference.preloadTimeoutSeconds / STARTUP_PERIOD_SECONDS)
   return [
     {
       ...inferenceBasics(input),
       args: inferenceCommand(input),
-      livenessProbe: httpProbe(
-        { path: '/healthz', port: inferenceHealth },
-        { failureThreshold: 6, periodSeconds: 10, timeoutSeconds: 5 },
-      ),
       name: CONTAINERS.inference,
       ports: [{ containerPort: PORTS.inferenceHealth, name: inferenceHealth, protocol: 'TCP' }],
       resources: resourcesOf(inference.resources),
-      startupProbe: httpProbe(
-        { path: '/healthz', port: inferenceHealth },
-        { failureThreshold, periodSeconds: STARTUP_PERIOD_SECONDS, timeoutSeconds: 5 },
-      ),
     },
   ]
 }
@@ -66,6 +56,7 @@ function inferenceCommand({ cluster: { spec } }: ClusterInput): readonly string[
   const preloaded = (spec.inference.models ?? []).filter(({ preload }) => preload)
   return [
     'inference',
+    `--supervise=${spec.inference.preloadTimeoutSeconds}`,
     `--config=${PATHS.config}/${KEYS.inferenceConfig}`,
     '--host=127.0.0.1',
     `--port=${PORTS.inference}`,

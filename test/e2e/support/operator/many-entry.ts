@@ -69,6 +69,7 @@ await startOperator(
       etcd: () => {
         throw new RangeError('one node has no etcd')
       },
+      inference: async () => new Map(),
     },
   },
 )

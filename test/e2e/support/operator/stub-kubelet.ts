@@ -90,6 +90,7 @@ export class StubKubelet implements AsyncDisposable {
     return {
       store: ({ cluster }) => this.cluster(cluster.name).store,
       etcd: ({ cluster }) => this.cluster(cluster.name).etcd,
+      inference: async (_, pods) => new Map(pods.map((pod) => [pod, { state: 'Ready' }])),
     }
   }
 

@@ -146,6 +146,7 @@ class Connection {
           forget: (id) => this.write(() => store.forget(id)),
         }
       },
+      inference: (...args) => this.read(() => admins.inference(...args)),
       etcd: (...args) => {
         const etcd = admins.etcd(...args)
         return {

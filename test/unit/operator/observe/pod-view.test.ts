@@ -214,17 +214,12 @@ describe('the inference server of a pod', () => {
     expect(viewOf({}, 'books-etcd-1')).to.not.have.property('inference')
   })
 
-  it('is not ready until Kubernetes says so', () => {
+  it('is silent until it was asked, since Kubernetes knows only that its container runs', () => {
     const spec = { containers: [{ name: 'quarry' }, { name: 'inference' }] }
-    const statusWith = (ready: unknown) => ({
-      spec,
-      status: { containerStatuses: [{ name: 'inference', ready, state: RUNNING }] },
-    })
+    const running = { containerStatuses: [{ name: 'inference', ready: true, state: RUNNING }] }
 
-    expect(viewOf({ spec }).inference).to.deep.equal({ isReady: false })
-    expect(viewOf(statusWith(false)).inference).to.deep.equal({ isReady: false })
-    expect(viewOf(statusWith('true')).inference).to.deep.equal({ isReady: false })
-    expect(viewOf(statusWith(true)).inference).to.deep.equal({ isReady: true })
+    expect(viewOf({ spec }).inference).to.deep.equal({ state: 'Silent' })
+    expect(viewOf({ spec, status: running }).inference).to.deep.equal({ state: 'Silent' })
   })
 
   it('keeps the pod from being ready, and not the node from serving', () => {
@@ -239,7 +234,7 @@ describe('the inference server of a pod', () => {
     )
 
     expect(view.inference).to.deep.equal({
-      isReady: false,
+      state: 'Silent',
       problem: { reason: 'ImagePullFailed', message: 'no image' },
     })
     expect(view).to.not.have.property('problem')

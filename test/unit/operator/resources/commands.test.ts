@@ -91,7 +91,9 @@ describe('the command lines of containers', () => {
             break
           case 'inference': {
             const file = fileOf(input, 'inference.yaml')
-            expect(parseInferenceConfig(env, rest, { file }).host).to.equal('127.0.0.1')
+            const { supervise, ...own } = rest
+            expect(Number(supervise)).to.be.at.least(10)
+            expect(parseInferenceConfig(env, own, { file }).host).to.equal('127.0.0.1')
             break
           }
           default:
@@ -117,7 +119,7 @@ describe('the command lines of containers', () => {
         const set = args
           .filter((arg) => arg.startsWith('--'))
           .map((arg) => arg.slice(2).split('=')[0]?.replaceAll('-', '_') ?? '')
-          .filter((option) => !['config', 'no_inference'].includes(option))
+          .filter((option) => !['config', 'no_inference', 'supervise'].includes(option))
         expect(Object.keys(owned)).to.include.members(set)
       }
     }

@@ -41,7 +41,7 @@ const LONG_ILL: Partial<PodView> = { isReady: false, readyChangedAtMs: 0 }
 const ILL_SIDECAR: Partial<PodView> = {
   ...LONG_ILL,
   isServing: true,
-  inference: { isReady: false, problem: { reason: 'CrashLooping', message: 'back-off' } },
+  inference: { state: 'Silent', problem: { reason: 'CrashLooping', message: 'back-off' } },
 }
 
 const CRASHING: Partial<PodView> = {
