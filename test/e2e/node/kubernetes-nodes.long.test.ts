@@ -66,6 +66,26 @@ describe('a cluster whose Kubernetes nodes go away', function () {
     }
   })
 
+  itOwn?.('continues a restart that a node without power has held up', async () => {
+    const before = await cluster().podUIDs('node')
+    try {
+      await cluster().during('a node without power during a restart', async () => {
+        await cluster().edit({ restartedAt: new Date().toISOString() })
+        await cluster().reaches('jsonpath={.status.operation.phase}=WaitReady')
+        await power('stop', away)
+        await cluster().told('Degraded', 'NodeLost')
+        expect(await cluster().status('operation.type')).to.equal('Restart')
+        await power('start', away)
+      })
+    } finally {
+      await power('start', away)
+    }
+
+    const after = await cluster().podUIDs('node')
+    expect([...after.keys()]).to.deep.equal([...before.keys()])
+    expect([...after].filter(([pod, uid]) => before.get(pod) === uid)).to.deep.equal([])
+  })
+
   it('has every document that was acknowledged', async () => {
     expect(await cluster().lost()).to.deep.equal([])
   })

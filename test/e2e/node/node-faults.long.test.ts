@@ -14,6 +14,9 @@ for (const entry of require('node:fs').readdirSync('/proc')) {
 }
 `
 
+/** In a container: the server stands still, or goes on. The first process only waits for it. */
+const SIGNAL_SERVER = (signal: 'SIGSTOP' | 'SIGCONT') => KILL_SERVER.replace('SIGKILL', signal)
+
 /** What the file system of a node has room for, in MiB. */
 const SIZE_MIB = `
 const { blocks, bsize } = require('node:fs').statfsSync('/var/lib/quarry')
@@ -41,6 +44,28 @@ describe('the nodes of a cluster, when they or their operator fail', function ()
         (count) => count === '1',
       )
       await namespace().kubectl(['wait', '--for=condition=Ready', `pod/${victim}`])
+    })
+  })
+
+  it('may be evicted when they are not well, whatever the budget says', async () => {
+    const victim = `${cluster().name}-node-1`
+    const uid = () => pod(victim, '{.metadata.uid}')
+    const before = await uid()
+    const server = (signal: 'SIGSTOP' | 'SIGCONT') =>
+      namespace().kubectl(['exec', victim, '--', 'node', '-e', SIGNAL_SERVER(signal)])
+
+    await cluster().during('a server that stands still, and an eviction', async () => {
+      await server('SIGSTOP')
+      await namespace().kubectl([
+        'wait',
+        '--for=condition=Ready=False',
+        `pod/${victim}`,
+        '--timeout=60s',
+      ])
+      await namespace().evict(victim)
+      // It may end in order.
+      await server('SIGCONT')
+      await eventually('the pod is another one', uid, (now) => now !== before)
     })
   })
 

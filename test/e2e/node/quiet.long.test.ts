@@ -8,12 +8,12 @@ import { OPERATOR } from '../support/installed-operator.ts'
 import { print, useLoadedCluster } from '../support/loaded-cluster.ts'
 import { useNamespace } from '../support/test-namespace.ts'
 
-const QUIET_MS = 180_000
+const QUIET_MS = 600_000
 /** What the load has made, as the replicas of its table, comes into the status with the next look at the store. */
 const WINDOWS_MAX = 3
 
 describe('an operator that has nothing to do', function () {
-  this.timeout(900_000)
+  this.timeout(2_400_000)
 
   const namespace = useNamespace('node', import.meta.filename)
   const cluster = useLoadedCluster(namespace)
@@ -26,7 +26,7 @@ describe('an operator that has nothing to do', function () {
     await cluster().settles()
   })
 
-  it('writes nothing for three minutes, and asks for little', async () => {
+  it('writes nothing for ten minutes, and asks for little', async () => {
     const { auditLog } = namespace().tier
     const record = new AuditLog(must(auditLog, 'the audit log, which QUARRY_E2E_AUDIT_LOG names'))
     const operator = `system:serviceaccount:${namespace().name}:${OPERATOR}`
@@ -42,7 +42,7 @@ describe('an operator that has nothing to do', function () {
       const reads = own.filter(
         ({ verb, objectRef }) => verb === 'get' && objectRef?.resource !== 'leases',
       )
-      expect(reads.length).to.be.lessThan(100)
+      expect(reads.length).to.be.lessThan(200)
       written.push(own.filter(isWrite).map(describeEvent))
       if (written.at(-1)?.length !== 0) print(`${before}\n${await wholeStatus()}`)
     } while (written.at(-1)?.length !== 0 && written.length < WINDOWS_MAX)

@@ -1,32 +1,44 @@
-// A StoreCluster of one node, from the manifest to a query and to the same documents after it was deleted and made again.
+// A StoreCluster of one node, from the manifest to a query and to the same documents after it was deleted and made again; and
+// what becomes of it when its operator, its Kubernetes node or its namespace goes.
 
 import { expect } from 'chai'
-import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
+import { eventually } from '../support/eventually.ts'
+import { installOperator, OPERATOR, uninstallOperator } from '../support/installed-operator.ts'
+import { quarryImage } from '../support/quarry-image.ts'
 import { manifest, SINGLE_NODE } from '../support/store-clusters.ts'
-import { useNamespace } from '../support/test-namespace.ts'
+import { TestNamespace, useNamespace } from '../support/test-namespace.ts'
 
 const CLUSTER = 'notes'
+const POD = `${CLUSTER}-node-0`
 
 describe('a cluster of one node', function () {
   this.timeout(300_000)
 
   const namespace = useNamespace('node', import.meta.filename)
+  let other: TestNamespace
+  /** Both namespaces are looked after. */
+  const watched = () => `watchNamespaces={${namespace().name},${other.name}}`
 
-  before('the operator', async function () {
+  before('the operator, and a second namespace', async function () {
     this.timeout(600_000)
-    await installOperator(namespace())
+    other = await TestNamespace.create(namespace().tier, 'single-node-other')
+    await installOperator(namespace(), [watched()])
   })
-  after('the operator', () => uninstallOperator(namespace()))
+  after('the operator, and the second namespace', async () => {
+    await uninstallOperator(namespace())
+    const left = ['get', 'namespace', other.name, '--ignore-not-found', '-o', 'name']
+    if ((await other.tier.kubectl(left)) !== '') await other.delete()
+  })
 
-  const create = async (): Promise<void> => {
-    await namespace().apply(singleNode())
-    const ready = ['wait', '--for=condition=Ready', '--timeout=180s', `storecluster/${CLUSTER}`]
-    await namespace().kubectl(ready)
+  const create = async (where = namespace()): Promise<void> => {
+    await where.apply(singleNode())
+    await where.kubectl(['wait', '--for=condition=Ready', '--timeout=180s', `qsc/${CLUSTER}`])
   }
   const quarry = (args: readonly string[], input = ''): Promise<string> =>
-    namespace().kubectl(['exec', '-i', `${CLUSTER}-node-0`, '--', 'quarry', ...args], {
-      input,
-    })
+    namespace().kubectl(['exec', '-i', POD, '--', 'quarry', ...args], { input })
+  const podUID = () => namespace().value('pod', POD, '{.metadata.uid}')
+  const condition = (type: string) =>
+    namespace().value('qsc', CLUSTER, `{.status.conditions[?(@.type=="${type}")].status}`)
 
   it('becomes ready, and takes a document', async () => {
     await create()
@@ -51,6 +63,69 @@ describe('a cluster of one node', function () {
     expect(pods).to.equal('')
     await create()
 
+    expect(await quarry(['lookup', 'books', 'book/1'])).to.include('Sea charts')
+  })
+
+  it('lets its Kubernetes node be drained: no budget forbids it', async () => {
+    const before = await podUID()
+
+    await namespace().evict(POD)
+
+    await eventually('the pod is another one', podUID, (uid) => uid !== before)
+    await namespace().kubectl(['wait', '--for=condition=Ready', '--timeout=180s', `pod/${POD}`])
+    expect(await quarry(['lookup', 'books', 'book/1'])).to.include('Sea charts')
+  })
+
+  it('keeps its pod when another operator comes, which looks after it', async () => {
+    const before = await podUID()
+    const image = await quarryImage(namespace().tier, 'quarry-next')
+    const tag = image.slice(image.lastIndexOf(':') + 1)
+
+    await installOperator(namespace(), [watched(), `image.tag=${tag}`])
+
+    const images = await namespace().kubectl([
+      'get',
+      'deployment',
+      OPERATOR,
+      '-o',
+      'jsonpath={.spec.template.spec.containers[*].image}',
+    ])
+    expect(images).to.equal(image)
+    await namespace().kubectl(['annotate', 'qsc', CLUSTER, 'quarry.dev/paused=true'])
+    await eventually(
+      'the new operator has seen the cluster',
+      () => condition('Paused'),
+      (status) => status === 'True',
+    )
+    await namespace().kubectl(['annotate', 'qsc', CLUSTER, 'quarry.dev/paused-'])
+    await eventually(
+      'the new operator has work again',
+      () => condition('Paused'),
+      (status) => status === '',
+    )
+    expect(await condition('Progressing')).to.equal('False')
+    expect(await podUID()).to.equal(before)
+  })
+
+  it('goes with its namespace', async () => {
+    await create(other)
+
+    // Without any help: the finalizer of the cluster is the operator's to take away.
+    await other.tier.kubectl(['delete', 'namespace', other.name, '--timeout=170s'])
+  })
+
+  it('stays with its volume when the operator is removed, and serves', async () => {
+    const before = await podUID()
+
+    await uninstallOperator(namespace())
+
+    const left = await namespace().kubectl(['get', 'qsc,pvc,statefulset', '-o', 'name'])
+    expect(left.trim().split('\n')).to.have.members([
+      `storecluster.quarry.dev/${CLUSTER}`,
+      `persistentvolumeclaim/data-${POD}`,
+      `statefulset.apps/${CLUSTER}-node`,
+    ])
+    expect(await podUID()).to.equal(before)
     expect(await quarry(['lookup', 'books', 'book/1'])).to.include('Sea charts')
   })
 })

@@ -63,6 +63,14 @@ export class TestNamespace {
     return this.kubectl(['get', kind, name, '-o', `jsonpath=${jsonPath}`])
   }
 
+  /** As `kubectl drain` asks for a pod; rejects where a budget forbids it. */
+  async evict(pod: string): Promise<void> {
+    const metadata = { name: pod, namespace: this.name }
+    const input = JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata })
+    const eviction = `/api/v1/namespaces/${this.name}/pods/${pod}/eviction`
+    await this.kubectl(['create', '--raw', eviction, '-f', '-'], { input })
+  }
+
   /** Clusters lose their finalizer first: no operator may be left to take it away, or one that would put it back. */
   async delete(): Promise<void> {
     await this.#releaseClusters()
