@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { EXIT } from '../../lib/process/exit-codes.ts'
+import type { Repository } from '../../inference/models/hub/hub-client.ts'
 import { parseModelName, parseRevision } from '../../inference/models/hub/model-name.ts'
 import { pullModel } from '../../inference/models/hub/model-pull.ts'
 import type { PulledModel } from '../../inference/models/hub/model-pull.ts'
@@ -53,6 +54,7 @@ interface PullOptions extends ModelsOptions {
   readonly kind?: ModelKind
   readonly endpoint: string
   readonly revision: string
+  readonly ifNeeded?: boolean
 }
 
 const PULL_HELP = `
@@ -82,6 +84,7 @@ function addPull(models: Command, context: CliContext): void {
     .option('--kind <kind>', 'the task, such as embedders (default: detected)', kindOption)
     .option('--endpoint <url>', 'the hub (environment: HF_ENDPOINT)', endpoint)
     .option('--revision <revision>', 'branch, tag or commit', REVISION)
+    .option('--if-needed', 'ask no hub for a model of this revision that is there already')
     .addHelpText('after', PULL_HELP)
     .action((model: string, options: PullOptions) => runPull(model, options, context))
 }
@@ -97,6 +100,9 @@ function kindOption(text: string): ModelKind {
 async function runPull(model: string, options: PullOptions, context: CliContext): Promise<void> {
   const { terminal, clock, random, env } = context
   const repository = { ...parseModelName(model), revision: parseRevision(options.revision) }
+  if (options.ifNeeded === true && (await isThere(repository, options))) {
+    return writeLine(terminal.out, describeKept(model, options))
+  }
   const stop = context.stopSignal()
   const progress = new PullProgress(terminal.err, clock)
   try {
@@ -117,6 +123,19 @@ async function runPull(model: string, options: PullOptions, context: CliContext)
     await progress.stop()
     throw explainPull(error, { stop, context, model, options })
   }
+}
+
+/** With any variant, unless one is asked for. */
+async function isThere(
+  repository: Repository,
+  { modelsDir, kind, variant }: PullOptions,
+): Promise<boolean> {
+  const found = await new ModelsFolder(modelsDir).pulled(repository, { kind })
+  return found !== undefined && (variant === undefined || found.variants.includes(variant))
+}
+
+function describeKept(model: string, { revision, json }: PullOptions): string {
+  return json === true ? JSON.stringify({ model, kept: true }) : `${model}@${revision} is there`
 }
 
 function describePull(model: string, pulled: PulledModel, asJson: boolean): string {

@@ -78,6 +78,29 @@ describe('quarry models', () => {
     })
   })
 
+  it('pull --if-needed asks no hub for what is there, and one for what is not', async () => {
+    await pull('--if-needed', '--variant', 'i8')
+    const nowhere = ['--endpoint', 'http://127.0.0.1:1', '--if-needed']
+    const again = (...more: readonly string[]) => run(['pull', 'acme/mini', ...nowhere, ...more])
+
+    expect((await again()).stdout).to.equal('acme/mini@main is there\n')
+    expect((await again('--variant', 'i8', '--kind', 'embedders')).exitCode).to.equal(0)
+    expect(JSON.parse((await again('--json')).stdout)).to.deep.equal({
+      model: 'acme/mini',
+      kept: true,
+    })
+    for (const other of [
+      ['--variant', 'f32'],
+      ['--revision', 'v2'],
+      ['--kind', 'rerankers'],
+    ]) {
+      expect((await again(...other)).exitCode, other.join(' ')).to.equal(3)
+    }
+    // A directory that was copied there says nothing of a revision.
+    await rm(path.join(modelsDir, 'embedders/acme/mini/manifest.json'))
+    expect((await again()).exitCode).to.equal(3)
+  })
+
   it('list shows names, kinds, variants and bytes', async () => {
     await pull()
     await pull('--variant', 'i8')

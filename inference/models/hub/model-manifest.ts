@@ -1,6 +1,7 @@
 // manifest.json of a model directory: its files with digests, its variants, and its origin.
 
 import type { ModelKind } from '../model-spec.ts'
+import type { Repository } from './hub-client.ts'
 import { isSafePath, memberOf } from './hub-listing.ts'
 
 export const MANIFEST_FILE = 'manifest.json'
@@ -44,6 +45,17 @@ export function buildManifest(facts: ManifestFacts, before: ManifestContent): Ma
 
 /** The files and variants of a directory. */
 export type ManifestContent = Pick<Manifest, 'files' | 'variants'>
+
+/** The `source` of a manifest: from where of a hub the last pull was. */
+export function sourceOf({ owner, name, revision }: Repository): string {
+  return `hf:${owner}/${name}@${revision}`
+}
+
+/** The `source` that a manifest names; undefined in a manifest that does not. */
+export function parseSource(text: string): string | undefined {
+  const source = memberOf(parseJson(text), 'source')
+  return typeof source === 'string' ? source : undefined
+}
 
 export const NO_CONTENT: ManifestContent = { files: [], variants: {} }
 

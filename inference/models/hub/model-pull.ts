@@ -18,6 +18,7 @@ import type { HubFile } from './hub-listing.ts'
 import { HubRetry } from './hub-retry.ts'
 import type { RetryParts } from './hub-retry.ts'
 import { detectKind } from './kind-detection.ts'
+import { sourceOf } from './model-manifest.ts'
 import type { ManifestFile } from './model-manifest.ts'
 import { ModelsFolder } from './models-folder.ts'
 
@@ -150,12 +151,13 @@ class ModelPull {
     { variant, graphs }: SelectedFiles,
     files: readonly ManifestFile[],
   ): Promise<string> {
-    const { owner, name, revision } = this.#request.repository
+    const { repository } = this.#request
+    const { owner, name } = repository
     const downloadedAt = new Date(this.#parts.clock.nowMs()).toISOString()
     return this.#models.install(kind, {
       owner,
       name,
-      source: `hf:${owner}/${name}@${revision}`,
+      source: sourceOf(repository),
       type: kind,
       files,
       variants: { [variant]: graphs.map((graph) => graph.path) },

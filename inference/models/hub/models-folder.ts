@@ -15,7 +15,15 @@ import { FOLDER_BY_KIND, MODEL_KINDS } from '../model-spec.ts'
 import type { ModelKind } from '../model-spec.ts'
 import { graphVariantOf } from './file-selection.ts'
 import { filesBelow, linkOrCopy, readIfThere, removeIfEmpty, syncToDisk } from './folders.ts'
-import { buildManifest, MANIFEST_FILE, NO_CONTENT, parseManifestContent } from './model-manifest.ts'
+import type { Repository } from './hub-client.ts'
+import {
+  buildManifest,
+  MANIFEST_FILE,
+  NO_CONTENT,
+  parseManifestContent,
+  parseSource,
+  sourceOf,
+} from './model-manifest.ts'
 import type { ManifestContent, ManifestFacts } from './model-manifest.ts'
 import type { ModelName } from './model-name.ts'
 
@@ -77,6 +85,22 @@ export class ModelsFolder {
     await removeIfEmpty(path.dirname(pull))
     await removeIfEmpty(path.join(this.#root, PULLS))
     return target
+  }
+
+  /** The model that a pull of a revision has left here, of any kind unless one is given; undefined if there is none. */
+  async pulled(
+    repository: Repository,
+    { kind }: { readonly kind: ModelKind | undefined },
+  ): Promise<InstalledModel | undefined> {
+    const { owner, name } = repository
+    for (const each of kind === undefined ? MODEL_KINDS : [kind]) {
+      const directory = this.directoryOf(each, repository)
+      // What lies there is complete (MF1), and a manifest is written only by a pull.
+      const manifest = await readIfThere(path.join(directory, MANIFEST_FILE))
+      if (parseSource(manifest) !== sourceOf(repository) || !(await holdsModel(directory))) continue
+      return this.#describe(each, `${owner}/${name}`)
+    }
+    return undefined
   }
 
   /** All models, by kind and name. */

@@ -86,6 +86,8 @@ function pullCommand({ name, kind, variant, revision, source }: Model): readonly
     'pull',
     name,
     `--models-dir=${PATHS.models}`,
+    // A node that starts again needs no hub for what its volume has.
+    '--if-needed',
     ...(kind === undefined ? [] : [`--kind=${KINDS[kind]}`]),
     ...(variant === undefined ? [] : [`--variant=${variant}`]),
     ...(revision === undefined ? [] : [`--revision=${revision}`]),

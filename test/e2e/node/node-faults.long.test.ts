@@ -14,7 +14,7 @@ for (const entry of require('node:fs').readdirSync('/proc')) {
 }
 `
 
-/** In a container: the server stands still, or goes on. The first process only waits for it. */
+/** What a container is given to stop its server for a while; its first process only waits for it. */
 const SIGNAL_SERVER = (signal: 'SIGSTOP' | 'SIGCONT') => KILL_SERVER.replace('SIGKILL', signal)
 
 /** What the file system of a node has room for, in MiB. */
