@@ -60,13 +60,14 @@ describe('StoreCluster at the API server', function () {
     const page = readFileSync(join(ROOT, 'docs/operator/store-cluster.md'), 'utf8')
     const example = /```yaml\n([^]*?)```/.exec(page)?.[1] ?? ''
     const first = readFileSync(join(ROOT, 'docs/operator/first-cluster.md'), 'utf8')
-    const typed = /<<'END'\n([^]*?)\nEND\n/.exec(first)?.[1] ?? ''
+    const typed = [...first.matchAll(/<<'END'.*\n([^]*?)\nEND\n/g)].map(([, body = '']) => body)
     const samples = globSync('charts/quarry/samples/*.yaml', { cwd: ROOT })
+    expect(typed).to.have.length(2)
     expect(samples).not.to.deep.equal([])
 
     for (const text of [
       example,
-      typed.replace('name: notes', 'name: typed'),
+      ...typed.map((body) => body.replace('name: notes', 'name: typed')),
       ...samples.map((file) => readFileSync(join(ROOT, file), 'utf8')),
     ]) {
       const sample: Json = parse(text)

@@ -9,6 +9,8 @@ const MINUTE_MS = 60_000
 export interface ProgramOptions {
   readonly input?: string
   readonly env?: Readonly<Record<string, string>>
+  /** The working directory; absent: that of this process. */
+  readonly cwd?: string
   /** A program that has not ended by then is killed. */
   readonly limitMs?: number
 }
@@ -28,9 +30,9 @@ export class ProgramFailure extends Error {
 /** What a program prints; a failure of it is a ProgramFailure with both of its outputs. */
 export async function outputOf(
   [program, ...args]: readonly [string, ...string[]],
-  { input = '', env = {}, limitMs = 3 * MINUTE_MS }: ProgramOptions = {},
+  { input = '', env = {}, cwd = '.', limitMs = 3 * MINUTE_MS }: ProgramOptions = {},
 ): Promise<string> {
-  const child = spawn(program, args, { env: { ...process.env, ...env } })
+  const child = spawn(program, args, { cwd, env: { ...process.env, ...env } })
   const ended = once(child, 'close')
   const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
   // A program that ends before it has read its input says why in its own words.

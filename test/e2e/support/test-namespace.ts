@@ -71,17 +71,21 @@ export class TestNamespace {
     await this.kubectl(['create', '--raw', eviction, '-f', '-'], { input })
   }
 
-  /** Clusters lose their finalizer first: no operator may be left to take it away, or one that would put it back. */
   async delete(): Promise<void> {
-    await this.#releaseClusters()
-    // Kubernetes looks again at a namespace with pods after half of their grace: a minute, for those of a cluster.
-    const wait = '--timeout=100s'
-    await this.kubectl(['delete', 'statefulsets', '--all', '--cascade=foreground', wait])
-    const ofClusters = 'app.kubernetes.io/component in (node,etcd)'
-    await this.kubectl(['delete', 'pods', `--selector=${ofClusters}`, wait])
+    await this.removeClusters()
     await this.tier.kubectl(['delete', 'namespace', this.name, '--timeout=180s'], {
       limitMs: CLEAN_UP_LIMIT_MS,
     })
+  }
+
+  /** Clusters lose their finalizer first: no operator may be left to take it away, or one that would put it back. */
+  async removeClusters(): Promise<void> {
+    await this.#releaseClusters()
+    // Kubernetes looks again at a namespace with pods after half of their grace: a minute, for those of a cluster.
+    const wait = '--timeout=100s'
+    const ofClusters = '--selector=app.kubernetes.io/component in (node,etcd)'
+    await this.kubectl(['delete', 'statefulsets', ofClusters, '--cascade=foreground', wait])
+    await this.kubectl(['delete', 'pods', ofClusters, wait])
   }
 
   async #releaseClusters(): Promise<void> {
