@@ -4,9 +4,11 @@
 //   GT1  Nothing is known is not well: an answer that is absent or old keeps the gate closed.
 //   GT2  A pod that is broken and stale takes nothing away by being stopped: only the facts about its set must be fresh.
 //        One whose server is ready is not broken, whatever its sidecar is: its node may have the only copy of something.
+//   GT3  A new template whose inference server does not serve in one pod goes to no other one.
 
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
 import type { StoreNode, StoreView } from '../observed/store-view.ts'
+import { inferenceFailure } from '../pass/inference.ts'
 import { etcdWithQuorum, freshStore, isAway, isCaughtUp, presentNode } from '../pass/pass.ts'
 import type { Pass, Waiting } from '../pass/pass.ts'
 
@@ -74,7 +76,10 @@ function closedForStore(pass: Pass, set: SetView, next: PodView): Waiting | unde
     return { reason: 'WaitingForHealth', message: 'the store does not answer' }
   }
   if (pass.observed.cluster.overrides.skipsHealthGate) return undefined
-  const closed = closedForHealth(pass, store) ?? closedForNodes(pass, store, next)
+  const closed =
+    closedForHealth(pass, store) ??
+    closedForNodes(pass, store, next) ??
+    closedForInference(pass, set, next)
   return closed === undefined ? undefined : (deadEnd(pass, set, next, closed) ?? closed)
 }
 
@@ -119,6 +124,22 @@ function closedForNodes(pass: Pass, store: StoreView, next: PodView): Waiting | 
   if (node === undefined) return undefined
   if (node.safeToStop) return undefined
   return { reason: 'WaitingForReplicas', message: `${next.name}: ${node.neededFor ?? 'is needed'}` }
+}
+
+/** What a new template has done to one inference server it would do to all. The store serves without them, and asks nobody. */
+function closedForInference(pass: Pass, set: SetView, next: PodView): Waiting | undefined {
+  const { nodes, nowMs } = pass.observed
+  const pod = nodes.pods.find(
+    ({ ordinal, revision, inference }) =>
+      ordinal !== next.ordinal &&
+      revision === set.updateRevision &&
+      inference !== undefined &&
+      inference.state !== 'Ready',
+  )
+  if (pod === undefined) return undefined
+  const failure = inferenceFailure(pod, nowMs)
+  if (failure !== undefined) return { reason: 'Stalled', message: failure }
+  return { reason: 'WaitingForHealth', message: `${pod.name}: its inference server loads models` }
 }
 
 function nameOf({ id, name }: StoreNode): string {

@@ -1,13 +1,11 @@
 // Conditions of single parts: volumes, etcd, inference servers.
 
-import type { ClaimView, PodView } from '../observed/kubernetes-view.ts'
+import type { ClaimView } from '../observed/kubernetes-view.ts'
+import { inferenceFailure } from '../pass/inference.ts'
 import type { Pass } from '../pass/pass.ts'
 import { ordinalsFrom, podAt } from '../pass/pass.ts'
 import { tell } from './ending.ts'
 import type { Ending, Told } from './ending.ts'
-
-/** Until then a server that says nothing has not begun to; it loads its models afterwards. */
-const INFERENCE_START_MAX_MS = 60_000
 
 export function storageReady({ pass }: Ending): Told<'StorageReady'> {
   const { observed, memory } = pass
@@ -85,17 +83,9 @@ export function inferenceReady({ pass }: Ending): Told<'InferenceReady'> | undef
   }
   const isWhole = pods.length > 0 && pods.every((pod) => pod?.inference?.state === 'Ready')
   if (isWhole) return tell('True', 'ModelsLoaded')
-  const failure = pods.flatMap((pod) => failureBeside(pod, observed.nowMs) ?? [])[0]
+  const failure = pods.flatMap((pod) =>
+    pod === undefined ? [] : (inferenceFailure(pod, observed.nowMs) ?? []),
+  )[0]
   if (failure !== undefined) return tell('False', 'SidecarsNotReady', failure)
   return tell('False', 'ModelsLoading')
-}
-
-/** An inference server that does not serve beside a node that does. */
-function failureBeside(pod: PodView | undefined, nowMs: number): string | undefined {
-  if (pod?.inference === undefined) return undefined
-  const { state, message } = pod.inference
-  if (message !== undefined) return `${pod.name}: ${message}`
-  const isLate = pod.isReady && nowMs - pod.readyChangedAtMs > INFERENCE_START_MAX_MS
-  if (state !== 'Silent' || !isLate) return undefined
-  return `${pod.name}: the inference server does not answer on its health port`
 }

@@ -77,6 +77,27 @@ const CASES: Readonly<Record<string, { readonly change: Change; readonly reason?
     change: { pods: { 0: { ...ILL_SIDECAR, revision: 'rev-next' } } },
     reason: 'WaitingForPods',
   },
+  'waits for the models of a pod that has the new template already (GT3)': {
+    change: { pods: { 0: { revision: 'rev-next', inference: { state: 'Loading' } } } },
+    reason: 'WaitingForHealth',
+  },
+  'tells of models that a pod of the new template does not get (GT3)': {
+    change: {
+      pods: { 0: { revision: 'rev-next', inference: { state: 'Loading', message: 'none' } } },
+    },
+    reason: 'Stalled',
+  },
+  'opens when the models are loaded': {
+    change: { pods: { 0: { revision: 'rev-next', inference: { state: 'Ready' } } } },
+  },
+  'does not wait for models of pods that the walk has yet to come to': {
+    change: {
+      pods: {
+        0: { inference: { state: 'Loading', message: 'none' } },
+        2: { inference: { state: 'Loading', message: 'none' } },
+      },
+    },
+  },
 }
 
 describe('the gate of a rollout', () => {
