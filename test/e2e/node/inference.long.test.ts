@@ -84,6 +84,8 @@ describe('an inference server beside a node', function () {
     ).to.equal('0 0')
     await edit({ image: null })
     await tells('ModelsLoaded')
+    // Its models may be loaded before the node beside it serves.
+    await namespace().kubectl(['wait', '--for=condition=Ready', '--timeout=180s', `pod/${POD}`])
   })
 
   it('is started again where it was killed, without a restart of its container', async () => {
