@@ -63,7 +63,13 @@ function nextMove(pass: Pass): Move {
   if (grown !== undefined) return grown
   if (specProblem(pass) !== undefined) return finishOnly(pass, 'InvalidSpec')
   if (observed.secretProblems.length > 0) return finishOnly(pass, 'WaitingForFreshState')
-  return applyChildren(pass) ?? repair(pass) ?? work(pass)
+  const tending = applyChildren(pass) ?? repair(pass)
+  return tending === undefined ? work(pass) : besides(tending, work(pass))
+}
+
+/** What comes before the work ends nothing of what the work waits for: people are not told that it went on. */
+function besides(first: Move, { waiting }: Move): Move {
+  return first.waiting !== undefined || waiting === undefined ? first : { ...first, waiting }
 }
 
 function stale(pass: Pass): Move {

@@ -9,8 +9,6 @@ import { imagesOf } from '../support/operator/stub-pod.ts'
 import { SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
-/** Passes in which an operator that would do something has done it. */
-const LOOKS = 5
 /** As is the default of the operator. */
 const ROLLOUTS_MAX = 2
 const BROKEN = 'registry.example/quarry:broken'
@@ -47,16 +45,6 @@ describe('the operator, over restarts that are disturbed', function () {
     )
   }
 
-  async function looksAgain(cluster: string): Promise<void> {
-    const { store } = scene().kubelet.cluster(cluster)
-    const before = store.looks
-    await eventually(
-      `${cluster} is looked at`,
-      async () => store.looks,
-      (looks) => looks >= before + LOOKS,
-    )
-  }
-
   async function nodeImages(cluster: string): Promise<readonly (string | undefined)[]> {
     const nodes = (await scene().list('Pod', cluster)).filter(({ metadata }) =>
       metadata.name.includes('-node-'),
@@ -72,7 +60,7 @@ describe('the operator, over restarts that are disturbed', function () {
     const stalled = await scene().becomes('plays', 'tells of the pod', (status) => {
       return conditionOf(status, 'Progressing')?.reason === 'Stalled'
     })
-    await looksAgain('plays')
+    await scene().looksAgain('plays')
     const during = await pods('plays')
     await scene().edit('plays', { image: MENDED })
     await replaced(['plays-node-0', 'plays-node-1', 'plays-node-2'], before)
@@ -99,7 +87,7 @@ describe('the operator, over restarts that are disturbed', function () {
     await scene().becomes('plays', 'is at the gate', ({ operation }) => {
       return operation?.phase === 'Gate' && operation.message?.includes('plays-node-0') === true
     })
-    await looksAgain('plays')
+    await scene().looksAgain('plays')
     const during = await pods('plays')
     held.clear()
     await replaced(['plays-node-1'], before)
@@ -127,7 +115,7 @@ describe('the operator, over restarts that are disturbed', function () {
 
     await restart('poems', 1)
     await scene().becomes('poems', 'waits', ({ operation }) => operation?.phase === 'Gate')
-    await looksAgain('poems')
+    await scene().looksAgain('poems')
     const during = await pods('poems')
     let downMax = 0
     await scene().edit('poems', { updateStrategy: { maxUnavailable: 2 } })
@@ -171,7 +159,7 @@ describe('the operator, over restarts that are disturbed', function () {
         others,
         (now) => now.length >= wanted,
       )
-      await Promise.all(names.map(looksAgain))
+      await Promise.all(names.map((name) => scene().looksAgain(name)))
       expect(await others()).to.have.members(begun)
       expect(begun.length - finished.size).to.be.at.most(ROLLOUTS_MAX)
       for (const name of begun) {

@@ -9,8 +9,6 @@ import { conditionOf } from '../support/operator/scene.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
 const BOOKS = 'books'
-/** Passes in which an operator that would do something has done it. */
-const LOOKS = 5
 
 describe('the operator, over sizes that change again', function () {
   this.timeout(180_000)
@@ -41,15 +39,6 @@ describe('the operator, over sizes that change again', function () {
       const isDraining = operation?.type === 'ScaleDown' && operation.phase === 'Draining'
       return isDraining && conditionOf(status, 'Progressing')?.reason === reason
     })
-
-  async function looksAgain(): Promise<void> {
-    const before = store().looks
-    await eventually(
-      `${BOOKS} is looked at`,
-      async () => store().looks,
-      (looks) => looks >= before + LOOKS,
-    )
-  }
 
   it('follows the scale subresource from 6 nodes to 3 and back, and drains for one operation at a time', async () => {
     const scale = (replicas: number) =>
@@ -125,7 +114,7 @@ describe('the operator, over sizes that change again', function () {
 
     await resize(3)
     await scene().becomes(BOOKS, 'drains', ({ operation }) => operation?.phase === 'Draining')
-    await looksAgain()
+    await scene().looksAgain(BOOKS)
     const deeds = store().deeds.join()
     const during = await pods()
     store().switches.toldOperation = undefined
@@ -144,7 +133,7 @@ describe('the operator, over sizes that change again', function () {
     await drains('Blocked')
     scene().kubelet.held.add('books-node-3')
     await scene().namespace.kubectl(['delete', 'pod', 'books-node-3'])
-    await looksAgain()
+    await scene().looksAgain(BOOKS)
     store().switches.isStalled = false
     await scene().ready(BOOKS, 3)
     scene().kubelet.held.clear()

@@ -29,6 +29,11 @@ const OWNED = [
 /** A status of a cluster that has one. */
 export type Status = StoreClusterStatus & { readonly deleted?: boolean }
 
+/** An event that recurred has a series. */
+interface EventCount {
+  readonly series?: { readonly count: number }
+}
+
 export class Scene implements AsyncDisposable {
   readonly namespace: TestNamespace
   readonly api: KubernetesClient
@@ -111,6 +116,25 @@ export class Scene implements AsyncDisposable {
       const isAsMany = nodes === undefined || (desired === nodes && status.nodes?.ready === nodes)
       return isReady && status.operation === undefined && isAsMany
     })
+  }
+
+  /** After so many passes an operator that would do something has done it. */
+  async looksAgain(name: string, passes = 5): Promise<void> {
+    const { store } = this.kubelet.cluster(name)
+    const before = store.looks
+    await eventually(
+      `${name} is looked at`,
+      async () => store.looks,
+      (looks) => looks >= before + passes,
+    )
+  }
+
+  /** How often people were told of this cluster for a reason. */
+  async eventCount(name: string, reason: string): Promise<number> {
+    const fields = `regarding.name=${name},reason=${reason}`
+    const asked = ['get', 'events.v1.events.k8s.io', `--field-selector=${fields}`, '-o', 'json']
+    const { items }: { items: EventCount[] } = JSON.parse(await this.namespace.kubectl(asked))
+    return items.reduce((sum, { series }) => sum + (series?.count ?? 1), 0)
   }
 
   async gone(name: string): Promise<void> {

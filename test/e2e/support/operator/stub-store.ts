@@ -27,8 +27,10 @@ export interface Surroundings {
 export interface StoreSwitches {
   /** No node answers. */
   isUnreachable: boolean
-  /** Nothing moves. */
+  /** Nothing moves, and the store says that its shards wait. */
   isStalled: boolean
+  /** Nothing moves, and the store says that its shards do. */
+  standsStill: boolean
   /** Each node has the pod name of another one, as after a wrong name in a start. */
   namesAreSwapped: boolean
   /** Drains and decommissions are told with the id of an operation of before. */
@@ -46,6 +48,7 @@ export class StubStore implements StoreAdmin {
   readonly switches: StoreSwitches = {
     isUnreachable: false,
     isStalled: false,
+    standsStill: false,
     namesAreSwapped: false,
     toldOperation: undefined,
   }
@@ -67,7 +70,7 @@ export class StubStore implements StoreAdmin {
   settle({ nodes, volumes }: Surroundings): void {
     if (this.#isDrainedTwice) throw new BrokenInvariant('two operations drain nodes')
     for (const pod of nodes) this.#join(pod)
-    this.model.isStuck = this.switches.isStalled
+    this.model.isStuck = this.switches.isStalled || this.switches.standsStill
     const present = nodes.flatMap(({ claimUID }) => this.model.nodeOf(claimUID)?.id ?? [])
     this.model.tick({ present: new Set(present), volumes })
   }
@@ -110,13 +113,16 @@ export class StubStore implements StoreAdmin {
     this.looks += 1
     const view = this.switches.isUnreachable ? 'unreachable' : this.model.view(Date.now())
     if (view === 'unreachable') return view
-    const { toldOperation, namesAreSwapped } = this.switches
+    const { toldOperation, namesAreSwapped, standsStill } = this.switches
     const { nodes } = view
     return {
       ...view,
       nodes: nodes.map((node, at) => ({
         ...node,
         ...(namesAreSwapped ? { name: nodes.at(at - 1)?.name ?? '' } : {}),
+        ...(standsStill && node.emptying !== undefined
+          ? { emptying: { ...node.emptying, moving: 1, waiting: 0 } }
+          : {}),
         ...(toldOperation === undefined || node.operation === undefined
           ? {}
           : { operation: toldOperation }),
