@@ -3,6 +3,7 @@
 import path from 'node:path'
 import { expect } from 'chai'
 import { failureOf } from '../../support/failure-of.ts'
+import { eventually } from '../support/eventually.ts'
 import { useLoadedCluster } from '../support/loaded-cluster.ts'
 import { outputOf } from '../support/program.ts'
 import { useNamespace } from '../support/test-namespace.ts'
@@ -73,7 +74,12 @@ describe('a cluster whose Kubernetes nodes go away', function () {
         await cluster().edit({ restartedAt: new Date().toISOString() })
         await cluster().reaches('jsonpath={.status.operation.phase}=WaitReady')
         await power('stop', away)
-        await cluster().told('Degraded', 'NodeLost')
+        await eventually(
+          'the restart waits for the pod that is away',
+          () => cluster().status('operation.message'),
+          (message) => message === `not ready: ${cluster().name}-node-1`,
+        )
+        await cluster().reaches('condition=Degraded')
         expect(await cluster().status('operation.type')).to.equal('Restart')
         await power('start', away)
       })
