@@ -5,16 +5,20 @@
 //   npm run test:e2e -- --short         without the files named *.long.test.ts
 //   npm run test:e2e -- ARGUMENTS       what mocha makes of them
 //
-// A tier that is up is used and left up; one that is started here is ended here, unless QUARRY_E2E_KEEP=1.
+// A tier that is up is used and left up; one that is started here is ended here, unless QUARRY_E2E_KEEP=1. Files of tier api run
+// side by side (turns.ts).
 
 import { existsSync, globSync } from 'node:fs'
 import path from 'node:path'
 import { runMocha } from '../ci/mocha-process.ts'
+import { turnsOf, type Turns } from './turns.ts'
 import { closeTier, isTierUp, openTier, otherKubeconfig, type TierName } from './support/tier.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const LONG = /\.long\.test\.ts$/
 const HOUR_MS = 3_600_000
+/** Two processors have time for so many, which mostly wait. */
+const PROCESSES = 3
 const TESTS_LIMIT_MS: Readonly<Record<TierName, number>> = { api: HOUR_MS, node: 4 * HOUR_MS }
 
 function isTierName(name: string | undefined): name is TierName {
@@ -37,12 +41,34 @@ const isOurs =
   otherKubeconfig() === undefined &&
   process.env['QUARRY_E2E_KEEP'] !== '1' &&
   !(await isTierUp(tierName))
-let counts = { passed: 0, failed: 1 }
+const counts = { passed: 0, failed: 0 }
 try {
   await openTier(tierName)
-  counts = await runMocha({ files, args, limitMs: TESTS_LIMIT_MS[tierName] })
+  if (namesFiles) await run(tierName, [])
+  else await inTurns(tierName, turnsOf(tierName, files))
+} catch (error) {
+  counts.failed += 1
+  throw error
 } finally {
   if (isOurs) await closeTier(tierName)
   process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed\n`)
   process.exitCode = counts.failed === 0 ? 0 : 1
+}
+
+async function inTurns(tier: TierName, { sideBySide, alone }: Turns): Promise<void> {
+  const waiting = [...sideBySide]
+  const next = async (): Promise<void> => {
+    for (let share = waiting.shift(); share !== undefined; share = waiting.shift()) {
+      await run(tier, share)
+    }
+  }
+  await Promise.all(Array.from({ length: PROCESSES }, next))
+  // Another cluster is used and not changed.
+  if (alone.length > 0 && otherKubeconfig() === undefined) await run(tier, alone)
+}
+
+async function run(tier: TierName, share: readonly string[]): Promise<void> {
+  const { passed, failed } = await runMocha({ files: share, args, limitMs: TESTS_LIMIT_MS[tier] })
+  counts.passed += passed
+  counts.failed += failed
 }
