@@ -29,10 +29,13 @@ export function turnsOf(tier: TierName, files: readonly string[]): Turns {
   const alone = files.filter((file) => ALONE.test(file))
   // Pods of one test would take the processors from another one that measures a gap.
   if (tier === 'node') return { sideBySide: [together], alone }
-  const isOfOperator = (file: string) => OF_OPERATOR.test(path.basename(file))
   const ofOperator = together.filter(isOfOperator).toSorted((one, other) => rank(one) - rank(other))
   const others = together.filter((file) => !isOfOperator(file))
   return { sideBySide: [others, ...ofOperator.map((file) => [file])], alone }
+}
+
+function isOfOperator(file: string): boolean {
+  return OF_OPERATOR.test(path.basename(file))
 }
 
 function rank(file: string): number {

@@ -49,6 +49,9 @@ describe('steps at the API server', function () {
   it('make the children once, and a process that is new writes no version of them', async () => {
     const first = await children()
     await carriedOut({ kind: 'apply_children', names: first.outdated })
+    // The controller of budgets writes a status into each, which is another version.
+    const seen = '--for=jsonpath={.status.observedGeneration}=1'
+    await namespace().kubectl(['wait', seen, 'poddisruptionbudget', '--all', '--timeout=60s'])
     const versions = await childVersions()
     applier = new Applier(api)
     const again = await children()

@@ -25,6 +25,9 @@ interface Count {
   readonly rollouts: number
 }
 
+const NONE: Count = { starts: 0, rollouts: 0 }
+const ONE: Count = { starts: 1, rollouts: 1 }
+
 describe('the operator, over what makes pods restart', function () {
   this.timeout(180_000)
 
@@ -80,8 +83,13 @@ describe('the operator, over what makes pods restart', function () {
 
   async function later(cluster: string, before: Count): Promise<Count> {
     await scene().ready(cluster)
-    await scene().looksAgain(cluster)
+    const since = await meanwhile(cluster, before)
     await scene().ready(cluster)
+    return since
+  }
+
+  async function meanwhile(cluster: string, before: Count): Promise<Count> {
+    await scene().looksAgain(cluster)
     const { starts, rollouts } = await countOf(cluster)
     return { starts: starts - before.starts, rollouts: rollouts - before.rollouts }
   }
@@ -109,7 +117,7 @@ describe('the operator, over what makes pods restart', function () {
       ]),
     )
 
-    const once = CLUSTERS.map((cluster) => [cluster, { starts: 1, rollouts: 1 }])
+    const once = CLUSTERS.map((cluster) => [cluster, ONE])
     expect(counts).to.deep.equal(once)
   })
 
@@ -122,7 +130,7 @@ describe('the operator, over what makes pods restart', function () {
       ]),
     )
 
-    expect(count).to.deep.equal({ starts: 1, rollouts: 1 })
+    expect(count).to.deep.equal(ONE)
   })
 
   it('leaves them alone when what they start with is the same in another form', async () => {
@@ -133,10 +141,9 @@ describe('the operator, over what makes pods restart', function () {
     const models = [{ ...MODEL, preload: false }, { name: 'acme/sentences' }]
     await scene().edit(MODELS, { inference: { models } })
 
-    const none = { starts: 0, rollouts: 0 }
     const [ofSecrets, ofModels] = before
-    expect(await later(SECRETS, must(ofSecrets, 'a count'))).to.deep.equal(none)
-    expect(await later(MODELS, must(ofModels, 'a count'))).to.deep.equal(none)
+    expect(await later(SECRETS, must(ofSecrets, 'a count'))).to.deep.equal(NONE)
+    expect(await later(MODELS, must(ofModels, 'a count'))).to.deep.equal(NONE)
   })
 
   it('leaves them alone when a Secret changes that they read at each use', async () => {
@@ -144,30 +151,24 @@ describe('the operator, over what makes pods restart', function () {
 
     await writeSecret(KEPT, { [KEY]: 'two' })
 
-    expect(await later(SECRETS, before)).to.deep.equal({ starts: 0, rollouts: 0 })
+    expect(await later(SECRETS, before)).to.deep.equal(NONE)
   })
 
   it('rolls no broken Secret out, tells of it, and continues when it is mended', async () => {
     const before = await countOf(TIMES)
-    const rest = { starts: 0, rollouts: 0 }
-    const meanwhile = async () => {
-      await scene().looksAgain(TIMES)
-      const { starts, rollouts } = await countOf(TIMES)
-      return { starts: starts - before.starts, rollouts: rollouts - before.rollouts }
-    }
 
     await writeSecret(loginOf(TIMES), { other: 'one' })
     const withoutKey = await secretsReady(TIMES, 'KeyMissing')
-    expect(await meanwhile()).to.deep.equal(rest)
+    expect(await meanwhile(TIMES, before)).to.deep.equal(NONE)
     await removeSecret(loginOf(TIMES))
     const withoutSecret = await secretsReady(TIMES, 'SecretNotFound')
     await scene().edit(TIMES, { config: { check_interval_ms: 2000 } })
     await secretsReady(TIMES, 'SecretNotFound')
-    expect(await meanwhile()).to.deep.equal(rest)
+    expect(await meanwhile(TIMES, before)).to.deep.equal(NONE)
     await scene().edit(TIMES, { config: { check_interval_ms: 1000 } })
     await writeSecret(loginOf(TIMES), { [KEY]: 'one' })
     await secretsReady(TIMES, 'AllKeysPresent')
-    expect(await later(TIMES, before), 'mended as it was').to.deep.equal(rest)
+    expect(await later(TIMES, before), 'mended as it was').to.deep.equal(NONE)
 
     await removeSecret(loginOf(TIMES))
     await secretsReady(TIMES, 'SecretNotFound')
@@ -175,7 +176,7 @@ describe('the operator, over what makes pods restart', function () {
 
     expect(withoutKey).to.include(loginOf(TIMES)).and.include(KEY)
     expect(withoutSecret).to.include(loginOf(TIMES))
-    expect(mended).to.deep.equal({ starts: 1, rollouts: 1 })
+    expect(mended).to.deep.equal(ONE)
   })
 })
 

@@ -2,6 +2,7 @@
 
 import { expect } from 'chai'
 import { POD_MONITOR_RULES } from '../../../operator/resources/permissions.ts'
+import { eventually } from '../support/eventually.ts'
 import { SINGLE_NODE } from '../support/store-clusters.ts'
 import { useScene } from '../support/operator/use-scene.ts'
 
@@ -40,6 +41,11 @@ describe('the operator, over a kind that is defined later', function () {
     const before = await scene().ready('books')
 
     await scene().namespace.apply(podMonitors())
+    await eventually(
+      'the kind is served',
+      () => scene().namespace.kubectl(['get', CRD]),
+      () => true,
+    )
     const wait = ['wait', '--for=create', `${CRD}/books`, '--timeout=180s']
     await scene().namespace.kubectl(wait, { limitMs: 200_000 })
 
