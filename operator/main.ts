@@ -5,7 +5,6 @@
 // Every process fills its caches, so that a follower takes over at once. The gate before each write is the Lease.
 
 import { randomUUID } from 'node:crypto'
-import { KubeConfig } from '@kubernetes/client-node'
 import { systemClock } from '../lib/clock.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Lifecycle } from '../lib/lifecycle.ts'
@@ -20,6 +19,7 @@ import { ClusterCaches } from './reconcile/cluster-caches.ts'
 import { ClusterPasses } from './reconcile/pass.ts'
 import { RolloutSlots } from './reconcile/rollout-slots.ts'
 import type { KubernetesApi } from './runtime/api/kubernetes-api.ts'
+import { KubeConfig } from './runtime/client/kube-config.ts'
 import { KubernetesClient } from './runtime/client/kubernetes-client.ts'
 import { gatedApi } from './runtime/election/gated-api.ts'
 import { EventRecorder } from './runtime/events/event-recorder.ts'

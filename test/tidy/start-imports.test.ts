@@ -57,6 +57,27 @@ describe('a call of the command line', () => {
   }
 })
 
+describe('the start of the operator', () => {
+  it('loads nothing of servers, and of the client of Kubernetes no class of a kind: they took 40 MiB', () => {
+    const loaded = loadedWith('operator/main.ts')
+
+    expect([...loaded].filter((file) => /^(?:node|inference|door|cli)\//.test(file))).to.deep.equal(
+      [],
+    )
+    expect(packagesOf(loaded)).to.deep.equal([
+      '@grpc/grpc-js',
+      '@kubernetes/client-node/dist/gen/http/http.js',
+      '@kubernetes/client-node/dist/patch.js',
+      '@peculiar/asn1-schema',
+      '@peculiar/asn1-x509',
+      'pino',
+      'prom-client',
+      'typebox',
+      'typebox/value',
+    ])
+  })
+})
+
 describe('the start of an index worker', () => {
   it('loads no package but those of the text engine: validators are compiled when they are loaded', () => {
     const packages = packagesOf(loadedWith('node/index/kinds/index-worker.ts'))

@@ -1,9 +1,14 @@
 // Requests to the API server, with the credentials and the transport of @kubernetes/client-node.
 
-import { HttpMethod, IsomorphicFetchHttpLibrary, RequestContext } from '@kubernetes/client-node'
-import type { KubeConfig, ResponseContext } from '@kubernetes/client-node'
+import {
+  HttpMethod,
+  IsomorphicFetchHttpLibrary,
+  RequestContext,
+} from '@kubernetes/client-node/dist/gen/http/http.js'
+import type { ResponseContext } from '@kubernetes/client-node/dist/gen/http/http.js'
 import type { Clock } from '../../../lib/clock.ts'
 import { apiErrorOf, unansweredError } from '../api/api-error.ts'
+import type { KubeConfig } from './kube-config.ts'
 
 /** A request that is answered takes milliseconds; the API server itself gives up after a minute. */
 export const REQUEST_TIMEOUT_MS = 10_000

@@ -3,9 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import path from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
 import type { Env } from '../../../lib/env.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
+import { KubeConfig } from './kube-config.ts'
 
 const TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 const DEFAULT_NAMESPACE = 'default'

@@ -1,7 +1,6 @@
 // The API server itself.
 
-import { PatchStrategy } from '@kubernetes/client-node'
-import type { KubeConfig } from '@kubernetes/client-node'
+import { PatchStrategy } from '@kubernetes/client-node/dist/patch.js'
 import type { Clock } from '../../../lib/clock.ts'
 import { isJsonRecord, isText } from '../../../lib/json-record.ts'
 import { ApiError, unansweredError } from '../api/api-error.ts'
@@ -19,6 +18,7 @@ import type {
   WatchRequest,
 } from '../api/kubernetes-api.ts'
 import { ApiConnection } from './api-connection.ts'
+import type { KubeConfig } from './kube-config.ts'
 import { listPath, pathOf, queryOf, watchPath } from './request-path.ts'
 import { watchEvents } from './watch-lines.ts'
 
