@@ -1,6 +1,6 @@
 // The class KubeConfig of @kubernetes/client-node, without the 830 generated modules that the library loads with it: a class
-// for each kind and for each group of the API, 40 MiB and a second of each start. Of all those it needs two functions, so
-// its one import of them is answered with `generated-parts.ts`.
+// for each kind and for each group of the API, which take 40 MiB. Of all those it needs two functions, so its one import of
+// them is answered with `generated-parts.ts`.
 
 import { registerHooks } from 'node:module'
 import type * as Library from '@kubernetes/client-node/dist/config.js'
