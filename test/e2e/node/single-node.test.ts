@@ -16,13 +16,10 @@ describe('a cluster of one node', function () {
 
   const namespace = useNamespace('node', import.meta.filename)
   let other: TestNamespace
-  /** Both namespaces are looked after. */
-  const watched = () => `watchNamespaces={${namespace().name},${other.name}}`
-
   before('the operator, and a second namespace', async function () {
     this.timeout(600_000)
     other = await TestNamespace.create(namespace().tier, 'single-node-other')
-    await installOperator(namespace(), [watched()])
+    await installOperator(namespace(), { watches: 'every namespace' })
   })
   after('the operator, and the second namespace', async () => {
     await uninstallOperator(namespace())
@@ -81,7 +78,10 @@ describe('a cluster of one node', function () {
     const image = await quarryImage(namespace().tier, 'quarry-next')
     const tag = image.slice(image.lastIndexOf(':') + 1)
 
-    await installOperator(namespace(), [watched(), `image.tag=${tag}`])
+    await installOperator(namespace(), {
+      watches: 'every namespace',
+      values: [`image.tag=${tag}`],
+    })
 
     const images = await namespace().kubectl([
       'get',
@@ -110,7 +110,8 @@ describe('a cluster of one node', function () {
   it('goes with its namespace', async () => {
     await create(other)
 
-    // Without any help: the finalizer of the cluster is the operator's to take away.
+    // Without any help: the finalizer of the cluster is the operator's to take away. One whose rights are in the namespace
+    // itself loses them first, as docs/operator/install.md says.
     await other.tier.kubectl(['delete', 'namespace', other.name, '--timeout=170s'])
   })
 

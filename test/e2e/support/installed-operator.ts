@@ -8,10 +8,18 @@ import type { TestNamespace } from './test-namespace.ts'
 const RELEASE = 'quarry'
 export const OPERATOR = 'quarry-operator'
 
-/** Resolves with its image when it leads and serves. It looks after the clusters of this namespace alone. */
+/** How the operator is installed. */
+interface Installation {
+  /** Of the chart, as `--set` takes them. */
+  readonly values?: readonly string[]
+  /** Whose clusters it looks after. Usually those of its own namespace alone. */
+  readonly watches?: 'its namespace' | 'every namespace'
+}
+
+/** Resolves with its image when it leads and serves. */
 export async function installOperator(
   namespace: TestNamespace,
-  values: readonly string[] = [],
+  { values = [], watches = 'its namespace' }: Installation = {},
 ): Promise<string> {
   const { tier, name } = namespace
   const [image, etcd] = [await quarryImage(tier), await etcdImage(tier)]
@@ -21,7 +29,7 @@ export async function installOperator(
     `image.repository=${repository}`,
     `image.tag=${tag}`,
     `clusterImages.etcd=${etcd}`,
-    `watchNamespaces={${name}}`,
+    ...(watches === 'its namespace' ? [`watchNamespaces={${name}}`] : []),
     ...values,
   ]
   await helm(
