@@ -10,7 +10,7 @@ export const OPERATOR = 'quarry-operator'
 
 /** How the operator is installed. */
 interface Installation {
-  /** Of the chart, as `--set` takes them. */
+  /** Values of the chart, as `--set` takes them. */
   readonly values?: readonly string[]
   /** Whose clusters it looks after. Usually those of its own namespace alone. */
   readonly watches?: 'its namespace' | 'every namespace'
