@@ -17,8 +17,8 @@ import { closeTier, isTierUp, openTier, otherKubeconfig, type TierName } from '.
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const LONG = /\.long\.test\.ts$/
 const HOUR_MS = 3_600_000
-/** Two processors have time for so many, which mostly wait. */
-const PROCESSES = 3
+/** They mostly wait, and leave the processors to what runs beside them. */
+const PROCESSES = 2
 const TESTS_LIMIT_MS: Readonly<Record<TierName, number>> = { api: HOUR_MS, node: 4 * HOUR_MS }
 
 function isTierName(name: string | undefined): name is TierName {
