@@ -3,6 +3,7 @@
 
 import { expect } from 'chai'
 import { ANNOTATIONS } from '../../../operator/resources/parts/names.ts'
+import { AuditLog, describeEvent, isWrite } from '../support/audit-log.ts'
 import { eventually } from '../support/eventually.ts'
 import { installOperator, uninstallOperator } from '../support/installed-operator.ts'
 import { LoadedCluster } from '../support/loaded-cluster.ts'
@@ -24,6 +25,11 @@ describe('a cluster of three nodes', function () {
   after('the load', () => cluster[Symbol.asyncDispose]())
   after('the operator', () => uninstallOperator(namespace()))
 
+  /** None where a cluster that test/e2e/kube did not make keeps it to itself. */
+  const auditLog = (): AuditLog | undefined => {
+    const file = namespace().tier.auditLog
+    return file === undefined ? undefined : new AuditLog(file)
+  }
   const budgets = () => namespace().kubectl(['get', 'poddisruptionbudgets', '-o', 'name'])
   const claim = (ordinal: number) => `data-${cluster.name}-node-${ordinal}`
   const isMarked = async (ordinal: number): Promise<boolean> => {
@@ -92,7 +98,21 @@ describe('a cluster of three nodes', function () {
   })
 
   it('gives two nodes back, after their shards have moved, and marks their volumes', async () => {
+    const record = auditLog()
+    const mark = await record?.mark()
+
     await cluster.during('scale-down', () => cluster.scale(3))
+
+    if (record !== undefined && mark !== undefined) {
+      const writes = (await record.since(mark)).filter(isWrite).map(describeEvent)
+      // A claim is marked when the store has confirmed that its node is empty, and only then the set loses a pod.
+      const order = writes.flatMap((line) => {
+        if (line.includes(`persistentvolumeclaims ${namespace().name}/data-`)) return ['mark']
+        const isOfSet = line.endsWith(`statefulsets ${namespace().name}/${cluster.name}-node`)
+        return isOfSet ? ['shrink'] : []
+      })
+      expect(order, writes.join('\n')).to.deep.equal(['mark', 'shrink', 'mark', 'shrink'])
+    }
 
     expect(await cluster.status('readyNodes')).to.equal('3/3')
     const marked = await Promise.all([0, 1, 2, 3, 4].map(isMarked))
