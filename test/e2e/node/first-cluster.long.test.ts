@@ -92,7 +92,7 @@ describe('the page for a first cluster', function () {
   })
 
   it('deletes three nodes and creates them again over their volumes, with the document', async () => {
-    const printed = await follow('All of it once more')
+    const printed = await follow('Three nodes deleted, and created again')
 
     expect(printed.match(/data-library-(?:node|etcd)-[012] +Bound/g)).to.have.length(6)
     expect(printed).to.match(/^library +True +Healthy +3\/3/m)
