@@ -85,7 +85,7 @@ describe('an inference server beside a node', function () {
     await edit({ image: null })
     await tells('ModelsLoaded')
     // Its models may be loaded before the node beside it serves.
-    await namespace().kubectl(['wait', '--for=condition=Ready', '--timeout=180s', `pod/${POD}`])
+    await namespace().kubectl(['wait', '--for=condition=Ready', '--timeout=180s', `qsc/${CLUSTER}`])
   })
 
   it('is started again where it was killed, without a restart of its container', async () => {
