@@ -72,6 +72,11 @@ export function leftOutFiles({ cpu }: Platform): readonly LeftOutFiles[] {
       reason: 'sources of binaries, for a compiler',
     },
     {
+      within: '@kubernetes/client-node',
+      files: /^dist\/gen\/(?:apis|models|types)\//,
+      reason: 'classes of all kinds: the operator takes objects as they are (decision 0186)',
+    },
+    {
       within: 'usearch',
       files: /^(?:c|cmake|cpp|include|numkong)\//,
       reason: 'sources of the binary, and how they are built',
