@@ -8,7 +8,7 @@
 import type { ClusterOperation, OperationType } from '../../kinds/cluster/operation.ts'
 import { beginCreate, create } from './create.ts'
 import { beginHibernate, beginResume, hibernate, resume } from './hibernation.ts'
-import { move, wait } from '../pass/pass.ts'
+import { freshStore, move, wait } from '../pass/pass.ts'
 import type { Move, Pass, Waiting } from '../pass/pass.ts'
 import { beginRollout, isAtSafePoint, mendsPods, rollout, rolloutType } from '../rollout/rollout.ts'
 import { beginScaleDown, mayCancel, scaleDown, yieldScaleDown } from '../scale-down/scale-down.ts'
@@ -128,9 +128,18 @@ function yieldDrain(pass: Pass, operation: ClusterOperation, next: ClusterOperat
   if (operation.phase === 'Canceling') return yieldScaleDown(pass, operation)
   if (next.type === 'ScaleUp' || next.type === 'Hibernate') return yieldScaleDown(pass, operation)
   if (mayBegin(pass, next.type) !== undefined) return undefined
+  if (hasNoServer(pass)) return move(pass, undefined)
   const reason = scaleDown(pass, operation).waiting?.reason
   const isStuck = reason === 'Blocked' || reason === 'Stalled' || reason === 'WaitingForEtcd'
   return isStuck ? yieldScaleDown(pass, operation) : undefined
+}
+
+/**
+ * No pod can run as it is: the store that a drain waits for comes with a template that mends them. What the store was asked for
+ * is taken back as a stray drain, when it answers.
+ */
+function hasNoServer(pass: Pass): boolean {
+  return freshStore(pass) === undefined && pass.observed.nodes.pods.every(({ isReady }) => !isReady)
 }
 
 export function pausedMove(pass: Pass): Move {

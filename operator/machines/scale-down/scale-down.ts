@@ -11,7 +11,8 @@
 //   SD2  The set gets fewer pods only by one, and only in a pass in which the store confirms that the recorded node was
 //        decommissioned by this operation and is empty, with the recorded pod and claim.
 //   SD3  Decommissioned is final: from there the ordinal is taken away, whatever the spec says.
-//   SD4  An undrain is sent for every drain that is not wanted any more, before the operation is over.
+//   SD4  An undrain is sent for every drain that is not wanted any more: before the operation is over, or, where no node runs
+//        that could be asked, as for a stray drain.
 //   SD5  A claim has the mark before its pod goes, so that nothing starts over it again.
 
 import type {

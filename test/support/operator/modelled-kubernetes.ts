@@ -213,6 +213,21 @@ function setView(set: ModelledSet): SetView {
   }
 }
 
+/** In the digest of a template: its inference servers run, and cannot load what it names. */
+export const NO_MODELS = 'dumb'
+
+export function hasNoModels({ revision }: Pick<ModelledPod, 'revision'>): boolean {
+  return revision.includes(NO_MODELS)
+}
+
+/** What the inference server beside a node says. */
+function inferenceOf({ pool, isReady, revision }: ModelledPod): Pick<PodView, 'inference'> {
+  if (pool !== 'nodes') return {}
+  if (!isReady) return { inference: { state: 'Silent' } }
+  if (!hasNoModels({ revision })) return { inference: { state: 'Ready' } }
+  return { inference: { state: 'Loading', message: 'there is no such model' } }
+}
+
 function podView(pod: ModelledPod): PodView {
   const { ordinal, uid, revision, isReady, changedAtMs, createdAtMs, isDeleting } = pod
   const problem = { reason: 'CrashLooping', message: 'back-off' } as const
@@ -226,6 +241,7 @@ function podView(pod: ModelledPod): PodView {
     createdAtMs,
     isDeleting,
     ...(pod.isLooping ? { problem } : {}),
+    ...inferenceOf(pod),
   }
 }
 

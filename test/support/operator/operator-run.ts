@@ -3,7 +3,7 @@
 import type { Random } from '../../../lib/random.ts'
 import type { Decision } from '../../../operator/machines/pass/decision.ts'
 import type { Observed } from '../../../operator/machines/observed/observed.ts'
-import { START_MS } from './modelled-kubernetes.ts'
+import { NO_MODELS, START_MS } from './modelled-kubernetes.ts'
 import { BrokenInvariant } from './modelled-store.ts'
 import { World } from './world.ts'
 
@@ -58,6 +58,7 @@ export const DISTURBANCE_KINDS = [
   'scale_etcd',
   'template',
   'bad_template',
+  'bad_models',
   'hibernate',
   'grow',
   'auto_grow',
@@ -90,6 +91,7 @@ export const DISTURBANCES: Readonly<Record<Disturbance, Disturb>> = {
   scale_etcd: (world, random) => world.edit({ etcdReplicas: pick(random, [1, 3, 5]) ?? 3 }),
   template: (world, random) => world.edit({ digest: `t${Math.floor(random() * 5)}` }),
   bad_template: (world, random) => world.edit({ digest: `bad${Math.floor(random() * 2)}` }),
+  bad_models: (world, random) => world.edit({ digest: `${NO_MODELS}${Math.floor(random() * 2)}` }),
   hibernate: (world) => world.edit({ hibernate: !world.cluster.wish.hibernate }),
   grow: (world) => world.edit({ bytes: world.cluster.wish.bytes + 50 }),
   auto_grow: (world, random) => {
@@ -193,7 +195,10 @@ export function settle(world: World, decide: Decide): Decision {
       decision.step === undefined && decision.status === world.observe(FRESH).cluster.status
     quiet =
       isQuiet || (decision.step === undefined && same(before, decision.status)) ? quiet + 1 : 0
-    const isOver = decision.status.operation === undefined || isExplicit(decision)
+    const isOver =
+      decision.status.operation === undefined ||
+      isExplicit(decision) ||
+      isLeftToPeople(world, decision)
     if (quiet >= SETTLED_PASSES && isOver) return decision
     world.tick()
   }
@@ -204,6 +209,12 @@ export function settle(world: World, decide: Decide): Decision {
 
 function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** Every pod crashes by a template that only people can mend: what else they ask for waits, and the reason is told. */
+function isLeftToPeople(world: World, { status }: Decision): boolean {
+  const degraded = status.conditions?.find(({ type }) => type === 'Degraded')
+  return hasBadTemplate(world) && degraded?.reason === 'CrashLooping'
 }
 
 /** Ready as the spec says, or a reason why not. */
@@ -246,9 +257,14 @@ export function simulate({
   }
   calm(world)
   const settled = settle(world, decide)
-  if (!world.cluster.wish.digest.includes('bad')) return settled
+  if (!hasBadTemplate(world)) return settled
   world.edit({ digest: 'good' })
   return settle(world, decide)
+}
+
+/** One that the cluster cannot follow to its end. */
+export function hasBadTemplate({ cluster: { wish } }: World): boolean {
+  return wish.digest.includes('bad') || wish.digest.includes(NO_MODELS)
 }
 
 function chance(random: Random): PassOptions {

@@ -2,7 +2,7 @@
 
 import type { Pool, Step } from '../../../operator/machines/pass/decision.ts'
 import type { Observed } from '../../../operator/machines/observed/observed.ts'
-import { revisionOf } from './modelled-kubernetes.ts'
+import { hasNoModels, revisionOf } from './modelled-kubernetes.ts'
 import type { ModelledClaim, ModelledPod, ModelledSet } from './modelled-kubernetes.ts'
 import { BrokenInvariant } from './modelled-store.ts'
 import type { ModelledNode } from './modelled-store.ts'
@@ -270,6 +270,12 @@ function checkPartition(world: World, set: ModelledSet, partition: number): void
   const max = Math.min(cap, world.cluster.wish.maxUnavailable)
   if (stopped.length + down.length > max) {
     throw new BrokenInvariant(`RO1: ${stopped.length} pods stopped with ${down.length} down`)
+  }
+  const without = pods.find(
+    (pod) => pod.isReady && !isStale(pod) && hasNoModels(pod) && isKnown(world, pod),
+  )
+  if (without !== undefined) {
+    throw new BrokenInvariant(`GT3: another pod gets what left ${without.ordinal} without models`)
   }
 }
 

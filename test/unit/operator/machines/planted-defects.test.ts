@@ -53,6 +53,12 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
       'return pass.memory.replicas > 0 ? undefined : closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, set, next)',
     disturbances: ['template', 'crash_pod', 'lose_node'],
   },
+  'a walk that does not wait for models': {
+    file: 'rollout/gate.ts',
+    text: "if (failure !== undefined) return { reason: 'Stalled', message: failure }",
+    instead: 'if (failure !== undefined) return undefined',
+    disturbances: ['bad_models'],
+  },
   'a new set that forgets how many pods there were': {
     file: 'objects/keeping.ts',
     text: "return { kind: 'create_set', pool: 'nodes', replicas, partition }",

@@ -7,6 +7,7 @@ import {
   DISTURBANCES,
   isExplicit,
   runPass,
+  hasBadTemplate,
   settle,
   simulate,
 } from '../../../support/operator/operator-run.ts'
@@ -60,7 +61,7 @@ describe('the operator over a modelled cluster', () => {
         world.tick()
       }
       calm(world)
-      if (world.cluster.wish.digest.startsWith('bad')) world.edit({ digest: 'good' })
+      if (hasBadTemplate(world)) world.edit({ digest: 'good' })
 
       const { status } = settle(world, decide)
 
