@@ -107,12 +107,16 @@ describe('a cluster of one node', function () {
     expect(await podUID()).to.equal(before)
   })
 
-  it('goes with its namespace', async () => {
+  it('goes with its namespace', async function () {
+    this.timeout(600_000)
     await create(other)
 
     // Without any help: the finalizer of the cluster is the operator's to take away. One whose rights are in the namespace
     // itself loses them first, as docs/operator/install.md says.
-    await other.tier.kubectl(['delete', 'namespace', other.name, '--timeout=170s'])
+    // Kubernetes looks again at a namespace with pods after half of their grace, which is a minute each time.
+    await other.tier.kubectl(['delete', 'namespace', other.name, '--timeout=400s'], {
+      limitMs: 420_000,
+    })
   })
 
   it('stays with its volume when the operator is removed, and serves', async () => {
