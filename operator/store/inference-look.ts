@@ -6,6 +6,8 @@ import type { JsonRecord } from '../../lib/json-record.ts'
 import type { InferenceAnswer } from '../machines/observed/kubernetes-view.ts'
 
 const LOOK_TIMEOUT_MS = 2000
+/** The list of models takes a few of them. */
+const BODY_BYTES_MAX = 256 * 1024
 /** As much as people read. */
 const MESSAGE_LENGTH_MAX = 500
 
@@ -21,13 +23,25 @@ async function look(url: string): Promise<InferenceAnswer> {
   try {
     const signal = AbortSignal.timeout(LOOK_TIMEOUT_MS)
     const answer = await fetch(new URL('/readyz', url), { signal })
-    const body = parseJsonRecord(await answer.bytes())
+    const body = parseJsonRecord(await startOf(answer))
     if (answer.ok) return { state: 'Ready' }
     const message = failureIn(body)
     return { state: 'Loading', ...(message === undefined ? {} : { message }) }
   } catch {
     return { state: 'Silent' }
   }
+}
+
+/** A body that is longer is cut, and so is no JSON. */
+async function startOf({ body }: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) break
+  }
+  return Buffer.concat(chunks).subarray(0, BODY_BYTES_MAX)
 }
 
 /** Why the first model that could not be loaded was not. */

@@ -26,6 +26,10 @@ const CASES: Readonly<Record<string, { readonly answer: Answer; readonly is: obj
     answer: { status: 503, body: 'busy' },
     is: { state: 'Loading' },
   },
+  'one whose answer is longer than any list of models': {
+    answer: { status: 503, body: JSON.stringify({ preload: [FAILED], more: ' '.repeat(2 ** 20) }) },
+    is: { state: 'Loading' },
+  },
   'one whose answer has other types': {
     answer: { status: 503, body: '{"preload":[{"state":"failed","model":1,"reason":[]}]}' },
     is: { state: 'Loading', message: 'a model: not loaded' },
