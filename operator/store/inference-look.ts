@@ -32,7 +32,7 @@ async function look(url: string): Promise<InferenceAnswer> {
   }
 }
 
-/** A body that is longer is cut, and so is no JSON. */
+/** A longer body is cut, and cannot be parsed. */
 async function startOf({ body }: Response): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
