@@ -11,7 +11,8 @@ import type { Handler as DoorHandler, OperationRequest } from '../../door/operat
 import type { Principal } from '../../door/principal.ts'
 import type { ClusterService } from '../coordinator/cluster/cluster-service.ts'
 import type { NodeSettings } from '../coordinator/node-settings.ts'
-import type { StoreService, WriteOptions } from '../coordinator/store-service.ts'
+import type { StoreService } from '../coordinator/store-service.ts'
+import type { WriteOptions } from '../coordinator/transactions/write-options.ts'
 import type { BodyLimits } from '../document/body-reader.ts'
 import type { SyncLevel } from '../document/writes.ts'
 

@@ -8,14 +8,47 @@ import type { ShardCondition } from '../shard/shard.ts'
 import type { ShardConditions } from './shard-conditions.ts'
 import type { OpenTable } from './tables/open-table.ts'
 import type { LedShards } from './shards/led-shards.ts'
-import type { ClusterStatus, ShardHealth } from './store-service.ts'
 import type { ClusterSummary } from './cluster/cluster-answers.ts'
 import { clusterProblems } from './cluster/cluster-problems.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { indexTroubles } from './tables/index-summary.ts'
-import { addKeys, type ModelKeys } from './tables/model-keys.ts'
+import { addKeys, type KeptKey, type ModelKeys } from './tables/model-keys.ts'
 
 const SHOWN_PROBLEMS_MAX = 100
+
+/** The health of the node with every shard. `message` names each problem and how to solve it. */
+export interface ClusterStatus {
+  readonly health: 'healthy' | 'degraded' | 'unhealthy' | 'error'
+  readonly message: string
+  readonly auth_enabled: boolean
+  readonly swarm_mode: boolean
+  readonly version: string
+  readonly git_commit?: string
+  readonly tables: number
+  readonly shards: Readonly<Record<string, ShardHealth>>
+  /** Documents that searches may lack, over all shards. */
+  readonly documents_behind: number
+  /** Milliseconds by which the wall clock is ahead of hybrid time; absent where nobody asked a clock. */
+  readonly clock_offset_ms?: number
+  /** Keys of models in configurations of indexes, by the secret of this node under which they are sealed. */
+  readonly model_keys: Readonly<Record<KeptKey, number>>
+  readonly cluster: ClusterSummary
+}
+
+/**
+ * The condition of one shard. `message` is empty while it serves. `pending_intents` counts held
+ * keys. `lag` and `lag_ms` are those of its slowest replica, as far as its leader has said.
+ */
+export interface ShardHealth {
+  readonly table: string
+  readonly state: 'serving' | 'read_only' | 'failed'
+  readonly message: string
+  readonly pending_intents: number
+  /** Documents that searches of the index that lacks most may lack. */
+  readonly documents_behind: number
+  readonly lag?: number
+  readonly lag_ms?: number
+}
 
 /** What runs this store. */
 export interface RunningProgram {

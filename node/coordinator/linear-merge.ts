@@ -16,7 +16,7 @@ import { keyAfter, type KeyRange } from '../shard/command/key-range.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import { keepsBody, MergedEmbeddings } from './merged-embeddings.ts'
 import type { OpenTable } from './tables/open-table.ts'
-import type { MergeFailure, MergeRequest, MergeResult } from './store-service.ts'
+import type { MergeFailure, MergeRequest, MergeResult } from './merge-request.ts'
 import { PartCollector } from './transactions/transaction-part.ts'
 import type { EnrichedWriter } from './transactions/enriched-writer.ts'
 

@@ -14,7 +14,6 @@ import type { HybridClock } from '../clock/hybrid-clock.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { IndexEvents } from '../shard/following/index-events.ts'
 import type { LedShards } from './shards/led-shards.ts'
-import type { NodeHousekeeper } from './node-housekeeper.ts'
 import { conditionsOf } from './shard-conditions.ts'
 import { INTERNAL_PREFIX } from './tables/table-indexes.ts'
 import { countKeysSliced, type ModelKeys } from './tables/model-keys.ts'
@@ -36,7 +35,8 @@ export interface StoreMetricsOptions {
   readonly runner: TransactionRunner
   readonly recovery: TransactionRecovery
   readonly idempotency: Idempotency
-  readonly housekeeper: NodeHousekeeper
+  /** Documents that this process has deleted because they expired. */
+  readonly housekeeper: { readonly expiredDocuments: number }
   /** Undefined: the node keeps no indexes. */
   readonly indexEvents: IndexEvents | undefined
   readonly isReady: () => boolean

@@ -5,26 +5,16 @@ import type { IndexStatusOptions } from '../shard/following/index-health.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
 import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
-import type { Insert, ReadClaim, SyncLevel, TableWrites } from '../document/writes.ts'
+import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
-import type { Query } from '../query/query-tree.ts'
 import type { QueryResult } from './query/query-result.ts'
 import type { Aged } from './shards/stale-reads.ts'
-import type { KeptKey } from './tables/model-keys.ts'
-import type { ClusterSummary } from './cluster/cluster-answers.ts'
+import type { ClusterStatus } from './cluster-status.ts'
+import type { MergeRequest, MergeResult } from './merge-request.ts'
+import type { ScanCallOptions, ScanRequest } from './scan-request.ts'
+import type { WriteOptions } from './transactions/write-options.ts'
 import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
-
-/**
- * How a write is acknowledged. `signal` aborts when the client has gone; the write may still
- * happen.
- */
-export interface WriteOptions {
-  readonly syncLevel: SyncLevel
-  /** The Idempotency-Key header; `digest` is a hash of the whole request, to detect misuse. */
-  readonly idempotency?: { readonly key: string; readonly digest: string }
-  readonly signal?: AbortSignal
-}
 
 /** Counts of request entries, not of effective changes. */
 export interface WriteCounts {
@@ -44,61 +34,6 @@ export type CommitResult =
   | { readonly status: 'committed'; readonly tables: Readonly<Record<string, WriteCounts>> }
   | { readonly status: 'aborted'; readonly conflict: CommitConflict }
 
-/** One page of a linear merge: the source's records of one range of keys. */
-export interface MergeRequest {
-  /** Sorted by key bytes, without duplicates. */
-  readonly records: readonly Insert[]
-  readonly lastMergedId: Buffer | undefined
-  readonly dryRun: boolean
-  readonly options: WriteOptions
-}
-
-/** A record that the table's rules refused. It stops neither the page nor the merge. */
-export interface MergeFailure {
-  readonly id: string
-  readonly operation: 'upsert' | 'delete'
-  readonly error: string
-}
-
-/**
- * The outcome of one page, named as in the HTTP contract. In a dry run it says what would happen.
- */
-export interface MergeResult {
-  readonly status: 'success' | 'partial'
-  readonly upserted: number
-  readonly skipped: number
-  readonly deleted: number
-  /** Only in a dry run. */
-  readonly deleted_ids?: readonly string[]
-  readonly failed: readonly MergeFailure[]
-  readonly next_cursor: string
-  readonly key_range: { readonly from: string; readonly to: string }
-  readonly keys_scanned: number
-  readonly message: string
-  /** Milliseconds. */
-  readonly took: number
-}
-
-/**
- * A range of keys and what to show of its documents. An undefined `from` or `to` leaves that end
- * open.
- */
-export interface ScanRequest {
-  readonly from: Buffer | undefined
-  readonly to: Buffer | undefined
-  /** Default false: `from` itself is left out. */
-  readonly inclusiveFrom: boolean
-  /** Default false: `to` itself is part of the range. */
-  readonly exclusiveTo: boolean
-  /** Undefined: lines hold the key alone, or the whole document in an envelope. */
-  readonly projection: Projection | undefined
-  /** Whether documents stand beside their keys, so that no member of theirs gives way. */
-  readonly inEnvelope: boolean
-  readonly filter: Query | undefined
-  /** The most documents to yield; undefined: all. */
-  readonly limit: number | undefined
-}
-
 /**
  * `signal` aborts the query when the client has gone: it stops working and rejects with CANCELLED.
  */
@@ -110,52 +45,11 @@ export interface QueryOptions {
   readonly isStale?: boolean
 }
 
-/** `signal` ends the scan when the client has gone. */
-export interface ScanCallOptions {
-  readonly signal: AbortSignal
-  /** Charged with the rows that were read and whose lines the client has not asked for yet. */
-  readonly memory?: HeldMemory | undefined
-}
-
 /** A document as a lookup answers it. */
 export interface StoredDocument {
   readonly version: Timestamp
   /** The JSON text as stored. */
   readonly json: Buffer
-}
-
-/** The health of the node with every shard. `message` names each problem and how to solve it. */
-export interface ClusterStatus {
-  readonly health: 'healthy' | 'degraded' | 'unhealthy' | 'error'
-  readonly message: string
-  readonly auth_enabled: boolean
-  readonly swarm_mode: boolean
-  readonly version: string
-  readonly git_commit?: string
-  readonly tables: number
-  readonly shards: Readonly<Record<string, ShardHealth>>
-  /** Documents that searches may lack, over all shards. */
-  readonly documents_behind: number
-  /** Milliseconds by which the wall clock is ahead of hybrid time; absent where nobody asked a clock. */
-  readonly clock_offset_ms?: number
-  /** Keys of models in configurations of indexes, by the secret of this node under which they are sealed. */
-  readonly model_keys: Readonly<Record<KeptKey, number>>
-  readonly cluster: ClusterSummary
-}
-
-/**
- * The condition of one shard. `message` is empty while it serves. `pending_intents` counts held
- * keys. `lag` and `lag_ms` are those of its slowest replica, as far as its leader has said.
- */
-export interface ShardHealth {
-  readonly table: string
-  readonly state: 'serving' | 'read_only' | 'failed'
-  readonly message: string
-  readonly pending_intents: number
-  /** Documents that searches of the index that lacks most may lack. */
-  readonly documents_behind: number
-  readonly lag?: number
-  readonly lag_ms?: number
 }
 
 /**

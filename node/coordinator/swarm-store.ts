@@ -15,7 +15,7 @@ import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import { keysOf } from '../query/query-fields.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../shard/format/document-record.ts'
-import { clusterStatusOf, type RunningProgram } from './cluster-status.ts'
+import { clusterStatusOf, type ClusterStatus, type RunningProgram } from './cluster-status.ts'
 import type { ClusterService } from './cluster/cluster-service.ts'
 import type { Idempotency } from './transactions/idempotency.ts'
 import { countIndexes, type IndexCounts } from './tables/index-summary.ts'
@@ -38,19 +38,16 @@ import { scanLines } from './scan-lines.ts'
 import { SpecialFields } from './special/special-fields.ts'
 import { staleTable } from './query/stale-table.ts'
 import type { Aged, StaleReads } from './shards/stale-reads.ts'
+import type { MergeRequest, MergeResult } from './merge-request.ts'
+import type { ScanCallOptions, ScanRequest } from './scan-request.ts'
 import type {
-  ClusterStatus,
   CommitResult,
-  MergeRequest,
-  MergeResult,
   QueryOptions,
-  ScanCallOptions,
-  ScanRequest,
   StoredDocument,
   StoreService,
   WriteCounts,
-  WriteOptions,
 } from './store-service.ts'
+import type { WriteOptions } from './transactions/write-options.ts'
 import type { CreateTableRequest } from './tables/create-table-request.ts'
 import type { CreatedIndex, IndexInfo, TableInfo, TableStatus } from './tables/table-answers.ts'
 import { nothingToDrop, unknownIndex, type TableAdmin } from './tables/table-admin.ts'

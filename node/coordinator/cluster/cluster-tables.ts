@@ -23,7 +23,6 @@ import type { LedShard } from '../../shard/led-shard.ts'
 import type { Shard } from '../../shard/shard.ts'
 import { parseShardId, type ShardId } from '../../shard/shard-id.ts'
 import { OpenTable } from '../tables/open-table.ts'
-import { END_MS_MAX } from '../transactions/transaction-finisher.ts'
 import {
   decodeShard,
   decodeTable,
@@ -44,6 +43,8 @@ import type { ReplicaHost } from './replica-host.ts'
 const ENDS_MS = 250
 /** How soon a replica that could not be opened is tried again. */
 const REOPEN_MS = 2000
+/** How long a close waits for shards that are stopping. */
+const CLOSE_MS_MAX = 2000
 /** To open a table costs some 2 us for each of its shards. */
 const SHARDS_PER_STEP = 512
 
@@ -179,13 +180,13 @@ export class ClusterTables {
   }
 
   /**
-   * A shard of a dropped table that waits for followers which are gone is waited for END_MS_MAX; its wait ends when the
+   * A shard of a dropped table that waits for followers which are gone is waited for CLOSE_MS_MAX; its wait ends when the
    * shard is closed.
    */
   async close(): Promise<void> {
     this.#closing.abort()
     const stopped = Promise.all(this.#stops.splice(0).map(async (stop) => stop()))
-    await answerWithin(stopped, { clock: this.#with.clock, ms: END_MS_MAX })
+    await answerWithin(stopped, { clock: this.#with.clock, ms: CLOSE_MS_MAX })
     await this.#following
     await Promise.all(this.#working.values())
   }

@@ -2,10 +2,10 @@
 // index bounds; pages are cut from the same list only while the window stays the same.
 
 import { QUERY_LIMIT_MAX, refuse } from '../../query/query-limits.ts'
+import { ANALYSED_MAX } from '../../query/request/analyses-request.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { RERANKED_MAX } from '../../query/request/reranker-request.ts'
 import { checkThresholds, checkWeights, hasAutocut } from './list-thresholds.ts'
-import { ANALYSED_MAX } from './page-analyses.ts'
 import type { MergedLists } from './query-plan.ts'
 
 type Lists = Omit<MergedLists, 'windowSize'>

@@ -11,8 +11,6 @@ import type { QueriedVectors } from './queried-table.ts'
 import type { QueryAnalysis, QueryHit } from './query-result.ts'
 import type { QueryRun } from './query-run.ts'
 
-/** The time of t-SNE grows with the square of the hits: these take one to one and a half seconds of processor time. */
-export const ANALYSED_MAX = 500
 /** Documents whose vectors are read at once. */
 const READ_AT_ONCE = 16
 const EMBEDDINGS = '_embeddings'

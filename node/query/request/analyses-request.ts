@@ -6,6 +6,9 @@ import { checkMembers, flagOf } from '../language/query-clause.ts'
 import { refuse } from '../query-limits.ts'
 import type { Clause } from '../language/query-clause.ts'
 
+/** The time of t-SNE grows with the square of the hits: these take one to one and a half seconds of processor time. */
+export const ANALYSED_MAX = 500
+
 /** Which pictures are drawn: at least one. */
 export interface AnalysesRequest {
   readonly pca: boolean

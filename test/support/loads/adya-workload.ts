@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Random } from '../../../lib/random.ts'
-import type { WriteOptions } from '../../../node/coordinator/store-service.ts'
+import type { WriteOptions } from '../../../node/coordinator/transactions/write-options.ts'
 import type { SwarmStore } from '../../../node/coordinator/swarm-store.ts'
 import { jsonOf, versionOf } from '../../../node/shard/format/document-record.ts'
 import type { Access, History, HistoryTransaction } from '../checkers/serializability.ts'

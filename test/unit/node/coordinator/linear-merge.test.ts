@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { mergePage } from '../../../../node/coordinator/linear-merge.ts'
-import type { MergeRequest, MergeResult } from '../../../../node/coordinator/store-service.ts'
+import type { MergeRequest, MergeResult } from '../../../../node/coordinator/merge-request.ts'
 import { jsonOf } from '../../../../node/shard/format/document-record.ts'
 import type { KeyRange } from '../../../../node/shard/command/key-range.ts'
 import type { ScanRow } from '../../../../node/shard/shard.ts'
