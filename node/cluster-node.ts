@@ -39,12 +39,12 @@ import { controllerHandlers, controllerPeers } from './controller/shell/controll
 import { askEndsBy } from './controller/shell/replica-ends.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { openEtcdCoordination } from './coordination/etcd/open-etcd-coordination.ts'
-import { LoopbackLink } from './coordinator/cluster/loopback-link.ts'
-import { CONTROLLER_CATALOG } from './coordinator/cluster/controller-catalog.ts'
-import { recoverForOperators } from './coordinator/cluster/recover-for-operators.ts'
-import { sizesOf } from './coordinator/cluster/shard-sizes.ts'
-import { openClusterStore } from './coordinator/open-cluster-store.ts'
-import type { OpenedStore } from './coordinator/open-store.ts'
+import { LoopbackLink } from './replicas/loopback-link.ts'
+import { CONTROLLER_CATALOG } from './steering/controller-catalog.ts'
+import { recoverForOperators } from './steering/recover-for-operators.ts'
+import { sizesOf } from './replicas/shard-sizes.ts'
+import { openClusterStore } from './store/open-cluster-store.ts'
+import type { OpenedStore } from './store/open-store.ts'
 import {
   addMetrics,
   apiOptionsOf,

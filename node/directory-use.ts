@@ -5,7 +5,7 @@ import { ServiceError } from '../lib/errors.ts'
 import { ownCommand } from '../lib/own-command.ts'
 import { NodeIdentity } from './cluster/node-identity.ts'
 import type { Coordination } from './coordination/coordination.ts'
-import { TABLE_PREFIX } from './coordinator/tables/table-record.ts'
+import { TABLE_PREFIX } from './catalog/records/table-record.ts'
 
 /** Rejects with INVALID_ARGUMENT if a node of a cluster has used the directory. */
 export async function refuseDirectoryOfNode(directory: string): Promise<void> {

@@ -16,8 +16,8 @@ import { ApiMetrics } from './api/metrics.ts'
 import { StartingNode } from './api/starting-node.ts'
 import { buildLoopWatch, startApiServer } from './api/server/api-server.ts'
 import { mediaOf, providersOf, type NodeConfig } from './config.ts'
-import { openKeySeal } from './coordinator/key-seal-file.ts'
-import { openSwarmStore } from './coordinator/open-swarm-store.ts'
+import { openKeySeal } from './store/key-seal-file.ts'
+import { openSwarmStore } from './store/open-swarm-store.ts'
 import { refuseDirectoryOfNode } from './directory-use.ts'
 import {
   addMetrics,

@@ -9,8 +9,8 @@ import {
   openEtcdCoordination,
   type EtcdCredentials,
 } from './coordination/etcd/open-etcd-coordination.ts'
-import type { RecoveryAnswer } from './coordinator/cluster/cluster-answers.ts'
-import { recoverForOperators } from './coordinator/cluster/recover-for-operators.ts'
+import type { RecoveryAnswer } from './steering/cluster-answers.ts'
+import { recoverForOperators } from './steering/recover-for-operators.ts'
 
 /** Recovers the cluster of this configuration; see `recoverForOperators`. */
 export async function recoverControlPlane(

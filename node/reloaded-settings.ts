@@ -8,7 +8,7 @@ import type { LogLevel } from '../lib/log.ts'
 import { ConfigurationError } from '../lib/options.ts'
 import type { ServerLog } from '../lib/process/server-process.ts'
 import type { ClusterFiles } from './cluster-files.ts'
-import type { LoadedFile, LoadedSettings, NodeSettings } from './coordinator/node-settings.ts'
+import type { LoadedFile, LoadedSettings, NodeSettings } from './steering/node-settings.ts'
 import type { LoadedFiles } from './loaded-files.ts'
 
 const SALT = 'quarry'

@@ -1,7 +1,7 @@
 // The text of a query's answer. Documents are JSON already and pass as they are.
 
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
-import type { QueryHit, QueryResult } from '../coordinator/query/query-result.ts'
+import type { QueryHit, QueryResult } from '../search/run/query-result.ts'
 import { writeJson, type JsonPieces } from './json-pieces.ts'
 
 /** Written in a step, in bytes; a hit costs more than its bytes. */

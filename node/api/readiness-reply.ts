@@ -1,5 +1,5 @@
-import type { IndexCounts } from '../coordinator/tables/index-summary.ts'
-import type { StartProgress } from '../coordinator/tables/table-admin.ts'
+import type { IndexCounts } from '../steering/index-summary.ts'
+import type { StartProgress } from '../catalog/admin/table-admin.ts'
 import { jsonReply } from '../../lib/http/reply.ts'
 import type { BytesReply } from '../../lib/http/reply.ts'
 

@@ -1,7 +1,7 @@
 import type { BytesReply } from '../../lib/http/reply.ts'
-import { NO_INDEXES } from '../coordinator/tables/index-summary.ts'
-import type { SwarmStore } from '../coordinator/swarm-store.ts'
-import type { StartProgress } from '../coordinator/tables/table-admin.ts'
+import { NO_INDEXES } from '../steering/index-summary.ts'
+import type { SwarmStore } from '../store/swarm-store.ts'
+import type { StartProgress } from '../catalog/admin/table-admin.ts'
 import { readinessReply } from './readiness-reply.ts'
 
 type Served = Pick<SwarmStore, 'ready' | 'indexCounts'>

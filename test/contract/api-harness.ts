@@ -13,8 +13,8 @@ import { seededRandom } from '../../lib/random.ts'
 import { ReloadedSettings } from '../../node/reloaded-settings.ts'
 import { startApiServer } from '../../node/api/server/api-server.ts'
 import type { ApiServerOptions } from '../../node/api/server/api-server.ts'
-import type { ClusterService } from '../../node/coordinator/cluster/cluster-service.ts'
-import type { StoreService } from '../../node/coordinator/store-service.ts'
+import type { ClusterService } from '../../node/steering/cluster-service.ts'
+import type { StoreService } from '../../node/store/store-service.ts'
 import { SwarmHarness } from '../support/servers/swarm-harness.ts'
 
 export interface Sent {

@@ -47,7 +47,7 @@ const DEFECTS: Readonly<Record<string, Shown>> = {
     instead: 'if (waiting >= 0) return built',
   },
   'a readiness that counts only while an index is built': {
-    file: 'coordinator/tables/index-summary.ts',
+    file: 'steering/index-summary.ts',
     text: 'documentsBehind += documentsBehindOf(table, led)',
     instead: 'if (counts.building > 0) documentsBehind += documentsBehindOf(table, led)',
   },
@@ -64,7 +64,7 @@ const DEFECTS: Readonly<Record<string, Shown>> = {
       'waiting: (isEnriched(index) ? 0 : taken.waiting) + waiting + textsUnmade(shard, index),',
   },
   'a table that is as far as its furthest shard': {
-    file: 'coordinator/tables/index-status.ts',
+    file: 'catalog/answers/index-status.ts',
     text: 'documents_behind: sum(({ documents_behind }) => documents_behind),',
     instead:
       'documents_behind: Math.min(...shards.map(({ documents_behind }) => documents_behind)),',

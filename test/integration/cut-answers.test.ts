@@ -24,23 +24,23 @@ type Driver = () => Promise<Told>
 /** Flags that need a cluster, or a model that refuses documents, with a text of the test that drives them. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, text: string]>> = {
   'ClusterNode.emptying.truncated': [
-    'test/unit/node/coordinator/cluster/controlled-cluster.test.ts',
+    'test/unit/node/steering/controlled-cluster.test.ts',
     'says that more waits than it names',
   ],
   'ClusterSummary.truncated': [
-    'test/unit/node/coordinator/cluster/controlled-cluster.test.ts',
+    'test/unit/node/steering/controlled-cluster.test.ts',
     'says that more waits than it names',
   ],
   'Leftovers.leftover_count': [
-    'test/unit/node/coordinator/cluster/leftovers.test.ts',
+    'test/unit/node/steering/leftovers.test.ts',
     'counts the replicas that its answer does not name',
   ],
   'Recovery.shard_count': [
-    'test/unit/node/coordinator/cluster/recover-for-operators.test.ts',
+    'test/unit/node/steering/recover-for-operators.test.ts',
     'counts the shards that it does not name',
   ],
   'Recovery.unknown_count': [
-    'test/unit/node/coordinator/cluster/recover-for-operators.test.ts',
+    'test/unit/node/steering/recover-for-operators.test.ts',
     'counts the shards that it does not name',
   ],
   'Enrichment.parked': ['test/integration/enrichment.test.ts', '?parked=5'],

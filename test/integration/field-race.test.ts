@@ -1,6 +1,6 @@
 import { AssertionError, expect } from 'chai'
 import { isServiceError } from '../../lib/errors.ts'
-import { StoredTableFields } from '../../node/coordinator/tables/stored-table-fields.ts'
+import { StoredTableFields } from '../../node/catalog/records/stored-table-fields.ts'
 import { TABLE_FIELDS_MAX, type TableField } from '../../node/schema/table-field.ts'
 import { MemoryTableFields } from '../support/fakes/memory-table-fields.ts'
 import { raceForFields, type OpenFields } from '../support/worlds/field-race-run.ts'

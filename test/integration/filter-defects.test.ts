@@ -74,12 +74,12 @@ const IN_SHARDS: Readonly<Record<string, Defect>> = {
 /** Found through the operations of the API. */
 const THROUGH_DOORS: Readonly<Record<string, Defect>> = {
   'vectors that exclude nothing': {
-    file: 'coordinator/query/filtered-nearest.ts',
+    file: 'search/hits/filtered-nearest.ts',
     text: 'const conditions = conditionsOf(this.#run.request, undefined)',
     instead: 'const conditions = conditionsOf({ ...this.#run.request, exclusion: undefined }, undefined)',
   },
   'vectors without a full-text index that exclude nothing': {
-    file: 'coordinator/query/filtered-nearest.ts',
+    file: 'search/hits/filtered-nearest.ts',
     text: 'const conditions = conditionsOf(request, undefined)',
     instead: 'const conditions = conditionsOf({ ...request, exclusion: undefined }, undefined)',
   },
@@ -89,7 +89,7 @@ const THROUGH_DOORS: Readonly<Record<string, Defect>> = {
     instead: '`',
   },
   'a scan whose limit counts before its filter': {
-    file: 'coordinator/scan-lines.ts',
+    file: 'reads/scan-lines.ts',
     text: 'if (tester !== undefined) await rows.keepPassing(tester, clock)',
     instead: 'if (tester !== undefined && left === Infinity) await rows.keepPassing(tester, clock)',
   },

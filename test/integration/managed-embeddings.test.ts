@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { ManualClock } from '../../lib/clock.ts'
 import { EmbeddedCoordination } from '../../node/coordination/embedded-coordination.ts'
-import { tableKey } from '../../node/coordinator/tables/table-record.ts'
+import { tableKey } from '../../node/catalog/records/table-record.ts'
 import { LevelKvStore } from '../../node/storage/level-kv-store.ts'
 import { NodeWithModel } from '../support/servers/node-with-model.ts'
 

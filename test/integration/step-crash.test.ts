@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { FORGET_PERIOD_MS } from '../../node/coordinator/transactions/transaction-finisher.ts'
+import { FORGET_PERIOD_MS } from '../../node/transactions/transaction-finisher.ts'
 import { ServiceError } from '../../lib/errors.ts'
 import {
   checkScenario,

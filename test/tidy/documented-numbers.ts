@@ -12,7 +12,7 @@ import { QUARRY_USER } from '../../images/files/entries.ts'
 import { INFERENCE_OPTIONS } from '../../inference/config.ts'
 import { defaultOf } from '../../lib/options.ts'
 import { SWARM_OPTIONS } from '../../node/config.ts'
-import { CLUSTER_REPLICATION } from '../../node/coordinator/tables/table-replication.ts'
+import { CLUSTER_REPLICATION } from '../../node/catalog/admin/table-replication.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const MIB = 1024 * 1024
@@ -76,22 +76,22 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `runs etcd and ${startedNodes} nodes on this machine`,
     `and at least ${inWords(minInSync)} have`,
     `when the lease of ${inWords(leaseSeconds)} seconds has ended`,
-    `waits up to ${seconds('node/coordinator/tables/index-wait.ts', 'INDEX_WAIT_MAX_MS')} seconds`,
+    `waits up to ${seconds('node/catalog/answers/index-wait.ts', 'INDEX_WAIT_MAX_MS')} seconds`,
     'within an hour it has one effect',
   ],
   'docs/cluster.md': [
     `\`quarry cluster start\` runs etcd and ${startedNodes} nodes`,
     `wants ${inWords(replicationFactor)} replicas, and ${inWords(minInSync)} in sync`,
     `its lease of ${leaseSeconds} seconds is over`,
-    `does not answer within ${inWords(seconds('node/coordinator/cluster/table-news.ts', 'TELL_MS'))} seconds may serve`,
-    `answer within ${inWords(seconds('node/coordinator/cluster/controlled-cluster.ts', 'REPORT_MS'))} seconds from what the asked node`,
+    `does not answer within ${inWords(seconds('node/replicas/tables/table-news.ts', 'TELL_MS'))} seconds may serve`,
+    `answer within ${inWords(seconds('node/steering/controlled-cluster.ts', 'REPORT_MS'))} seconds from what the asked node`,
     `The hand-over takes up to ${seconds('node/cluster/departure.ts', 'DEPARTURE_MS')} s, so give the process a minute`,
     `every ${numberIn('node/cluster-config.ts', 'DAY_MS') / HOUR_MS} hours (\`check_interval_ms\`)`,
-    `at ${numberIn('node/coordinator/cluster/replica-audit.ts', 'BYTES_PER_SECOND') / MIB} MiB/s at most`,
+    `at ${numberIn('node/replicas/replica-audit.ts', 'BYTES_PER_SECOND') / MIB} MiB/s at most`,
     `every ${numberIn('node/cluster-config.ts', 'RELOAD_INTERVAL_MS') === MINUTE_MS ? 'minute' : '?'} (\`reload_interval_ms\``,
     `a ${numberIn('node/files-watch.ts', 'SETTLE_PART') === 10 ? 'tenth' : '?'} of the interval apart`,
-    `more than ${inWords(seconds('node/coordinator/shards/stale-reads.ts', 'FRESH_MS'))} seconds old`,
-    `after ${numberIn('node/coordinator/read-pins.ts', 'PIN_MAX_MS') === HOUR_MS ? 'an hour' : '?'} if they meet`,
+    `more than ${inWords(seconds('node/reads/stale-reads.ts', 'FRESH_MS'))} seconds old`,
+    `after ${numberIn('node/reads/read-pins.ts', 'PIN_MAX_MS') === HOUR_MS ? 'an hour' : '?'} if they meet`,
     `after ${inWords(minutes('node/shard/housekeeping/history-collection.ts', 'HISTORY_RETENTION_MS'))} minutes if their leaders`,
     `the node that scans for ${inWords(minutes('node/shard/history-pins.ts', 'PIN_LEASE_MS'))} minutes`,
   ],
@@ -107,21 +107,21 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
   ],
   'docs/metrics.md': [
     `on their health port: a store on ${port.health}, an inference server on ${port.inferenceHealth}`,
-    `The ${numberIn('node/coordinator/tables/table-metrics.ts', 'TABLES_SHOWN_MAX')} tables with the most bytes`,
-    `at most once in ${inWords(seconds('node/coordinator/tables/table-metrics.ts', 'KEPT_MS'))} seconds`,
+    `The ${numberIn('node/steering/metrics/table-metrics.ts', 'TABLES_SHOWN_MAX')} tables with the most bytes`,
+    `at most once in ${inWords(seconds('node/steering/metrics/table-metrics.ts', 'KEPT_MS'))} seconds`,
     `more than ${numberIn('lib/loop-watch.ts', 'COUNTED_MS')} ms of work`,
     `The first ${numberIn('operator/metrics/cluster-metrics.ts', 'CLUSTERS_MAX')} clusters`,
-    `does not answer within ${inWords(seconds('node/coordinator/cluster/cluster-metrics.ts', 'SUMMARY_MS'))} seconds, that is left out`,
-    `other writes came first for ${inWords(seconds('node/coordinator/transactions/transaction-runner.ts', 'CONTENTION_DEADLINE_MS'))} seconds`,
+    `does not answer within ${inWords(seconds('node/steering/metrics/cluster-metrics.ts', 'SUMMARY_MS'))} seconds, that is left out`,
+    `other writes came first for ${inWords(seconds('node/transactions/transaction-runner.ts', 'CONTENTION_DEADLINE_MS'))} seconds`,
   ],
   'docs/providers.md': [],
   'docs/vectors.md': [
-    `up to ${numberIn('node/coordinator/tables/table-indexes.ts', 'INDEXES_MAX')} indexes of type \`embeddings\``,
+    `up to ${numberIn('node/catalog/tables/table-indexes.ts', 'INDEXES_MAX')} indexes of type \`embeddings\``,
     `ships with Quarry: ${staticNumbers} numbers`,
     `a pause of up to ${numberIn('node/enrichment/enrichment-round.ts', 'RETRY_PERIOD_MS') === MINUTE_MS ? 'a minute' : '?'}`,
     `after ${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} failed calls`,
     `If nobody was reached in ${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} calls`,
-    `gives ${inWords(numberIn('node/coordinator/query/merged-rules.ts', 'WINDOW_PER_HIT'))} hits for each of the page and at least ${numberIn('node/coordinator/query/merged-rules.ts', 'WINDOW_MIN')}`,
+    `gives ${inWords(numberIn('node/search/plan/merged-rules.ts', 'WINDOW_PER_HIT'))} hits for each of the page and at least ${numberIn('node/search/plan/merged-rules.ts', 'WINDOW_MIN')}`,
     `more than ${numberIn('node/query/fusion/autocut.ts', 'SPREADS')} times the mean distance`,
     `${numberIn('node/query/fusion/autocut.ts', 'BEHIND_MIN')} hits or more are behind it`,
     `a vector has at most ${inWords(numberIn('node/embedding/sparse-rules.ts', 'SPARSE_TERMS_MAX'))} terms`,

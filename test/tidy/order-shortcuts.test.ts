@@ -21,10 +21,10 @@ const JUDGED: Readonly<Record<string, string>> = {
   'cli/service/key-prefix.ts endOfPrefix': ORDERS,
   'node/coordination/election.ts byAge': OF_NUMBERS,
   'node/coordination/etcd/etcd-requests.ts compareEqual': 'makes a request, and compares nothing',
-  'node/coordinator/linear-merge.ts compare':
+  'node/transactions/writes/linear-merge.ts compare':
     'walks two lists of keys in the order of Buffer.compare',
-  'node/coordinator/query/nearest-searcher.ts compareNearest': OF_KEYS,
-  'node/coordinator/query/rerank-hits.ts compareScored': OF_KEYS,
+  'node/search/hits/nearest-searcher.ts compareNearest': OF_KEYS,
+  'node/search/hits/rerank-hits.ts compareScored': OF_KEYS,
   'node/document/batch-body.ts compareKeys': 'Buffer.compare of keys',
   'node/document/decimal.ts compareDecimals': 'test/unit/node/document/decimal.test.ts',
   'node/document/decimal.ts compareExactly': 'doubles, then compareDecimals',

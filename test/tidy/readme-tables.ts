@@ -10,12 +10,15 @@ import { EXIT_CODES } from '../../lib/process/exit-codes.ts'
 import { BODY_BYTES_MAX } from '../../lib/http/request-body.ts'
 import { NODE_OPTIONS } from '../../node/cluster-config.ts'
 import { SWARM_OPTIONS } from '../../node/config.ts'
-import { MERGE_RECORDS_MAX, MERGE_SCANNED_KEYS_MAX } from '../../node/coordinator/linear-merge.ts'
-import { TABLES_MAX } from '../../node/coordinator/tables/table-admin.ts'
+import {
+  MERGE_RECORDS_MAX,
+  MERGE_SCANNED_KEYS_MAX,
+} from '../../node/transactions/writes/linear-merge.ts'
+import { TABLES_MAX } from '../../node/catalog/admin/table-admin.ts'
 import {
   CLUSTER_REPLICATION,
   SWARM_REPLICATION,
-} from '../../node/coordinator/tables/table-replication.ts'
+} from '../../node/catalog/admin/table-replication.ts'
 import { DOCUMENT_BYTES_MAX, KEY_BYTES_MAX } from '../../node/document/document-limits.ts'
 import { QUERY_CLAUSES_MAX, QUERY_LIMIT_MAX } from '../../node/query/query-limits.ts'
 import { HISTORY_RETENTION_MS } from '../../node/shard/housekeeping/history-collection.ts'

@@ -1,4 +1,4 @@
-import type { CreateTableRequest } from '../../coordinator/tables/create-table-request.ts'
+import type { CreateTableRequest } from '../../catalog/admin/create-table-request.ts'
 import { validatedBody } from '../../../door/operation.ts'
 import { tableOf } from '../operation.ts'
 import type { Handler } from '../operation.ts'

@@ -1,5 +1,5 @@
 import { textParameter } from '../../../door/operation.ts'
-import { readTrouble } from '../../coordinator/cluster/cluster-service.ts'
+import { readTrouble } from '../../steering/cluster-service.ts'
 import type { Handler } from '../operation.ts'
 import { jsonValueReply } from '../sliced-reply.ts'
 

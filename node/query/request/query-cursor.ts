@@ -7,7 +7,7 @@
 //   stext      a text
 //   x          no value
 //   k1a2b3c4d.Ym9vay8x      digest of the order, then the document's key in base64url; behind another dot, what
-//                           the scores of the page depend on (coordinator/query/cursor-scoring.ts)
+//                           the scores of the page depend on (search/hits/cursor-scoring.ts)
 //
 // The digest detects a cursor of another order, because its values would be compared with the wrong
 // fields.

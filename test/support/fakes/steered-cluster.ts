@@ -23,12 +23,9 @@ import type { ShardPath } from '../../../node/controller/core/records/cluster-co
 import { decodeNode, NODE_PREFIX } from '../../../node/controller/core/records/cluster-codec.ts'
 import { holdLeftMs } from '../../../node/controller/core/records/node-record.ts'
 import type { KnownCounts } from '../../../node/cluster/known-counts.ts'
-import type { ClusterControl } from '../../../node/coordinator/cluster/cluster-control.ts'
-import type {
-  CollectAnswer,
-  RecoveryAnswer,
-} from '../../../node/coordinator/cluster/cluster-answers.ts'
-import type { LagQuestion, ShardLags } from '../../../node/coordinator/cluster/replica-lags.ts'
+import type { ClusterControl } from '../../../node/steering/cluster-control.ts'
+import type { CollectAnswer, RecoveryAnswer } from '../../../node/steering/cluster-answers.ts'
+import type { LagQuestion, ShardLags } from '../../../node/replicas/replica-lags.ts'
 import {
   changedConfiguration,
   type NodeId,

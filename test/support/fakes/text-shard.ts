@@ -3,7 +3,7 @@
 import { deserialize, serialize } from 'node:v8'
 import { runAtOnce } from '../../../lib/sliced.ts'
 import { timestampAtMs } from '../../../node/clock/hybrid-clock.ts'
-import type { QueriedShard } from '../../../node/coordinator/query/queried-table.ts'
+import type { QueriedShard } from '../../../node/search/tables/queried-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { stringifyExact } from '../../../node/document/exact-json.ts'
 import type { TableSchema } from '../../../node/schema/table-schema.ts'

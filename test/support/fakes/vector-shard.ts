@@ -2,7 +2,7 @@
 
 import { deserialize, serialize } from 'node:v8'
 import { runAtOnce } from '../../../lib/sliced.ts'
-import type { QueriedShard } from '../../../node/coordinator/query/queried-table.ts'
+import type { QueriedShard } from '../../../node/search/tables/queried-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import type { WrittenVector } from '../../../node/embedding/vector-forms.ts'
 import { isAnswerTo } from '../../../node/index/kinds/index-request.ts'

@@ -4,8 +4,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Random } from '../../../lib/random.ts'
-import type { WriteOptions } from '../../../node/coordinator/transactions/write-options.ts'
-import type { SwarmStore } from '../../../node/coordinator/swarm-store.ts'
+import type { WriteOptions } from '../../../node/transactions/write-options.ts'
+import type { SwarmStore } from '../../../node/store/swarm-store.ts'
 import { jsonOf, versionOf } from '../../../node/shard/format/document-record.ts'
 import type { Access, History, HistoryTransaction } from '../checkers/serializability.ts'
 import {

@@ -5,7 +5,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../lib/clock.ts'
 import { parseExact } from '../../../node/document/exact-json.ts'
-import { PartCollector } from '../../../node/coordinator/transactions/transaction-part.ts'
+import { PartCollector } from '../../../node/transactions/transaction-part.ts'
 import { jsonOf } from '../../../node/shard/format/document-record.ts'
 import type { WriteOp } from '../../../node/shard/command/command.ts'
 import { keyspaceRange } from '../../../node/shard/format/keyspace.ts'

@@ -1,4 +1,4 @@
-import { FORGET_PERIOD_MS } from '../../../node/coordinator/transactions/transaction-finisher.ts'
+import { FORGET_PERIOD_MS } from '../../../node/transactions/transaction-finisher.ts'
 // One run through everything that writes more than once, and what must be true of it afterwards
 // however it was cut short. Used by test/integration/step-crash.test.ts.
 

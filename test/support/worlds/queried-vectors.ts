@@ -2,15 +2,15 @@
 
 import { ManualClock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { EventLoopTurns } from '../../../node/coordinator/query/event-loop-turns.ts'
+import { EventLoopTurns } from '../../../node/search/tables/event-loop-turns.ts'
 import type {
   QueriedShard,
   QueriedTable,
   QueriedVectors,
-} from '../../../node/coordinator/query/queried-table.ts'
-import type { QueryModels } from '../../../node/coordinator/query/query-models.ts'
-import type { QueryResult } from '../../../node/coordinator/query/query-result.ts'
-import { queryTable } from '../../../node/coordinator/query/query-table.ts'
+} from '../../../node/search/tables/queried-table.ts'
+import type { QueryModels } from '../../../node/search/models/query-models.ts'
+import type { QueryResult } from '../../../node/search/run/query-result.ts'
+import { queryTable } from '../../../node/search/query-table.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../../node/query/request/query-request.ts'
 import { VectorShard, type FakeDocuments } from '../fakes/vector-shard.ts'

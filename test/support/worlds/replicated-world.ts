@@ -8,8 +8,8 @@ import { ManualClock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { silentLog } from '../../../lib/log.ts'
 import { HybridClock } from '../../../node/clock/hybrid-clock.ts'
-import { ReplicaHost } from '../../../node/coordinator/cluster/replica-host.ts'
-import { LedShards } from '../../../node/coordinator/shards/led-shards.ts'
+import { ReplicaHost } from '../../../node/replicas/replica-host.ts'
+import { LedShards } from '../../../node/catalog/tables/led-shards.ts'
 import type { Journal } from '../../../node/journal/journal.ts'
 import {
   changedConfiguration,

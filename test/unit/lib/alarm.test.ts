@@ -110,7 +110,7 @@ describe(`what waits by an alarm (QUARRY_TEST_SEED=${SEED})`, () => {
 const SET_ONCE: Readonly<Record<string, string>> = {
   'lib/alarm.ts': 'the alarm itself',
   'node/clock/document-clock.ts': 'hands the call to another clock',
-  'node/coordinator/query/query-deadline.ts': 'when it is made',
+  'node/search/run/query-deadline.ts': 'when it is made',
   'node/index/host/search-limits.ts': 'for one question',
   'door/exchange.ts': 'for one request',
 }

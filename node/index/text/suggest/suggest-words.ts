@@ -1,5 +1,5 @@
 // Tells for one shard which words of a query may be mistyped, and which words are close to them. The
-// coordinator counts these words over all shards and chooses (coordinator/query/suggestions.ts).
+// coordinator counts these words over all shards and chooses (search/suggestions/suggestions.ts).
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { Query } from '../../../query/query-tree.ts'

@@ -1,7 +1,7 @@
 // A question to one node of a simulated cluster, and what its client may believe of the answer.
 
 import { isServiceError, type ErrorCode } from '../../../../lib/errors.ts'
-import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
+import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
 import type { OpenOperation } from '../../checkers/client-history.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { SimulatedNode } from './simulated-node.ts'

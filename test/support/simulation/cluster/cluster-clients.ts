@@ -2,7 +2,7 @@
 
 import { must } from '../../../../lib/assert.ts'
 import type { ErrorCode } from '../../../../lib/errors.ts'
-import type { SwarmStore } from '../../../../node/coordinator/swarm-store.ts'
+import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
 import type { TableWrites } from '../../../../node/document/writes.ts'
 import type { ClientHistory } from '../../checkers/client-history.ts'
 import type { CounterAnswer, CounterCall } from '../../checkers/counter-checker.ts'

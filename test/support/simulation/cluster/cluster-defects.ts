@@ -100,21 +100,21 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     seed: 61,
   },
   'a coordinator that commits when a prepare has failed': {
-    file: 'coordinator/transactions/transaction-runner.ts',
+    file: 'transactions/transaction-runner.ts',
     text: 'if (failure === undefined && refused === undefined) {',
     instead: 'if (refused === undefined) {',
     faults: ['crash', 'freeze', 'cut', 'partition'],
     seed: 7,
   },
   'a recovery that aborts what is committed': {
-    file: 'coordinator/transactions/transaction-recovery.ts',
+    file: 'transactions/transaction-recovery.ts',
     text: "if (status.state !== 'pending') return status",
     instead: "if (status.state !== 'pending') return { state: 'aborted' }",
     faults: ['crash', 'crash_all', 'cut'],
     seed: 27,
   },
   'a write that is tried again after an unknown outcome': {
-    file: 'coordinator/transactions/transaction-rerouting.ts',
+    file: 'transactions/transaction-rerouting.ts',
     text: "(error.code === 'NOT_LEADER' || error.code === 'RANGE_MOVED')",
     instead: "(error.code === 'NOT_LEADER' || error.code === 'UNAVAILABLE')",
     faults: ['cut', 'crash', 'freeze'],
@@ -136,7 +136,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     operations: { lend: 1, seek: 2 },
   },
   'a drop that leaves transactions open': {
-    file: 'coordinator/transactions/transaction-recovery.ts',
+    file: 'transactions/transaction-recovery.ts',
     text: "if (route.kind === 'unknown') continue // the next round asks again",
     instead: "if (route.kind !== 'shard') continue",
     faults: ['crash', 'freeze', 'cut'],
@@ -144,7 +144,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     seed: 10,
   },
   'a dropped table without a tombstone': {
-    file: 'coordinator/tables/catalog.ts',
+    file: 'catalog/records/catalog.ts',
     text: "if (this.#coordination.scope === 'process') return []",
     instead: 'if (shards.length > 0) return []',
     faults: ['crash', 'crash_all'],
@@ -152,7 +152,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     seed: 2,
   },
   'a node that clears a tombstone and keeps the replica': {
-    file: 'coordinator/cluster/dropped-replicas.ts',
+    file: 'replicas/tables/dropped-replicas.ts',
     text: '    await this.#with.tables.collect(id)\n',
     instead: '',
     faults: ['crash', 'crash_all'],
@@ -160,14 +160,14 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     seed: 2,
   },
   'an idempotency key whose answer is not kept': {
-    file: 'coordinator/transactions/idempotency.ts',
+    file: 'transactions/idempotency.ts',
     text: "  collector.addOp(table, { kind: 'put', key, ...table.rules.check(key, json) })\n",
     instead: '  void json\n',
     faults: ['cut', 'crash', 'freeze'],
     seed: 8,
   },
   'a duplicate that does not meet the first request': {
-    file: 'coordinator/transactions/idempotency.ts',
+    file: 'transactions/idempotency.ts',
     text: '  collector.addCheck(table, key, TIMESTAMP_ZERO)\n',
     instead: '',
     faults: ['slow_network'],

@@ -5,7 +5,7 @@ import { textReply } from '../../../../lib/http/reply.ts'
 import { seededRandom } from '../../../../lib/random.ts'
 import { ApiMetrics } from '../../../../node/api/metrics.ts'
 import { readinessReply } from '../../../../node/api/readiness-reply.ts'
-import type { IndexCounts } from '../../../../node/coordinator/tables/index-summary.ts'
+import type { IndexCounts } from '../../../../node/steering/index-summary.ts'
 import { RawClient } from '../../../support/servers/raw-client.ts'
 import { send } from '../../../contract/api-harness.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { StartingNode } from '../../../../node/api/starting-node.ts'
-import { NO_INDEXES } from '../../../../node/coordinator/tables/index-summary.ts'
+import { NO_INDEXES } from '../../../../node/steering/index-summary.ts'
 
 const store = { ready: () => true, indexCounts: () => NO_INDEXES }
 

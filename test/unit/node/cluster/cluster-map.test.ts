@@ -18,7 +18,7 @@ import {
 } from '../../../../node/controller/core/records/cluster-codec.ts'
 import type { NodeRegistration } from '../../../../node/controller/core/records/node-record.ts'
 import type { Change } from '../../../../node/coordination/coordination.ts'
-import type { ShardConfigurations as HostedConfigurations } from '../../../../node/coordinator/cluster/replica-host.ts'
+import type { ShardConfigurations as HostedConfigurations } from '../../../../node/replicas/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import type {
   InSyncChange,

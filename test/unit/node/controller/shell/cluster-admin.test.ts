@@ -9,7 +9,7 @@ import {
   controllerHandlers,
   controllerPeers,
 } from '../../../../../node/controller/shell/controller-calls.ts'
-import type { ClusterControl } from '../../../../../node/coordinator/cluster/cluster-control.ts'
+import type { ClusterControl } from '../../../../../node/steering/cluster-control.ts'
 import { EmbeddedCoordination } from '../../../../../node/coordination/embedded-coordination.ts'
 import { MemoryNetwork } from '../../../../../node/peer/channels/memory-network.ts'
 import type { PeerNode } from '../../../../../node/peer/peer.ts'

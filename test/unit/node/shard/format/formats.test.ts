@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { timestampOf } from '../../../../../node/clock/hybrid-clock.ts'
-import type { ShardRecord } from '../../../../../node/coordinator/shards/shard-record.ts'
+import type { ShardRecord } from '../../../../../node/catalog/records/shard-record.ts'
 import {
   decodeShard,
   decodeStored,
   encodeShard,
   encodeTable,
   type TableRecord,
-} from '../../../../../node/coordinator/tables/table-record.ts'
+} from '../../../../../node/catalog/records/table-record.ts'
 import {
   decodeApplied,
   encodeApplied,
@@ -23,7 +23,7 @@ import {
 import {
   decodeFieldPage,
   encodeFieldPage,
-} from '../../../../../node/coordinator/tables/table-fields-codec.ts'
+} from '../../../../../node/catalog/records/table-fields-codec.ts'
 import { readEmbeddingsSettings } from '../../../../../node/embedding/settings.ts'
 import { NO_INDEX_ID } from '../../../../../node/index/host/index-definition.ts'
 import type { TableField } from '../../../../../node/schema/table-field.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { must } from '../../../../../lib/assert.ts'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { LoopbackLink } from '../../../../../node/coordinator/cluster/loopback-link.ts'
+import { LoopbackLink } from '../../../../../node/replicas/loopback-link.ts'
 import { TransportError } from '../../../../../node/peer/peer.ts'
 import { ShardCaller } from '../../../../../node/shard/remote/shard-caller.ts'
 import { parseShardId } from '../../../../../node/shard/shard-id.ts'
