@@ -8,6 +8,7 @@
 
 import { unlessAborted } from '../../lib/unless-aborted.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
+import { TEXT_INDEX } from '../index/kinds/text-descriptor.ts'
 import type { Query } from '../query/query-tree.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
 import type { FoundHits } from './hits/found-hits.ts'
@@ -131,7 +132,11 @@ class TableQuery {
             {
               shardOf: (key) => table.shardOf(key),
               ask: async (shard, marks) => {
-                const asked = { kind: 'text', question: 'highlight', request: marks } as const
+                const asked = {
+                  kind: TEXT_INDEX.kind,
+                  question: 'highlight',
+                  request: marks,
+                } as const
                 return this.#fanOut.attempt(shard, () => this.#run.ask(shard, textIndex, asked))
               },
             },
@@ -172,7 +177,7 @@ class TableQuery {
       { query: conditions.query, queryString: request.queryString, isOnlyUnknown },
       {
         words: (words) => {
-          const asked = { kind: 'text', question: 'suggest', request: words } as const
+          const asked = { kind: TEXT_INDEX.kind, question: 'suggest', request: words } as const
           return this.#fanOut.askAll((shard) => searcher.ask(shard, asked))
         },
         statistics: (terms) => searcher.tableStatistics({ ...conditions, query: terms }),

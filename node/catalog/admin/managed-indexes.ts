@@ -7,12 +7,11 @@ import { runSliced } from '../../../lib/sliced.ts'
 import type { ChunkerSettings } from '../../embedding/managed-settings.ts'
 import {
   isDimension,
-  readRequestedManaged,
   type ManagedIndexSettings,
   type RequestedManaged,
 } from '../../embedding/settings.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
-import { feedOf } from '../../index/kinds/index-feeds.ts'
+import { requestedManagedOf } from '../../index/kinds/index-kinds.ts'
 import { parseEmbedderConfig } from '../../providers/config/parse-embedder-config.ts'
 import {
   parseChunkerConfig,
@@ -45,8 +44,7 @@ const CONTRADICTION_MS = 5_000
 /** Completes the definitions of managed indexes; others are complete. */
 export function completingIndexes(parts: ManagedIndexParts): CompleteIndex {
   return async (index, signal) => {
-    const asked =
-      feedOf(index.kind) === 'artifacts' ? readRequestedManaged(index.settings) : undefined
+    const asked = requestedManagedOf(index)
     if (asked === undefined) return index
     try {
       return { ...index, settings: await completed(asked, parts, signal) }

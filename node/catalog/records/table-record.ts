@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { TableReplication } from '../../controller/core/view/cluster-view.ts'
+import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
 import { NO_INDEX_ID, type IndexDefinition } from '../../index/host/index-definition.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { ShardRecord } from './shard-record.ts'
@@ -52,7 +53,7 @@ type StoredIndex = Omit<IndexDefinition, 'id'> & Partial<Pick<IndexDefinition, '
 
 /** An index in a record of format 1. */
 interface FormerIndex {
-  readonly type: 'full_text'
+  readonly type: string
   readonly name: string
   readonly memOnly: boolean
 }
@@ -171,7 +172,7 @@ function rangeOf({ id, start, end }: StoredRange): ShardRecord {
 
 function readIndex(stored: StoredIndex | FormerIndex): IndexDefinition {
   if ('kind' in stored) return { id: NO_INDEX_ID, ...stored }
-  return { id: NO_INDEX_ID, kind: 'text', name: stored.name, memOnly: stored.memOnly }
+  return { id: NO_INDEX_ID, kind: TEXT_INDEX.kind, name: stored.name, memOnly: stored.memOnly }
 }
 
 function readReplication({

@@ -3,13 +3,9 @@
 
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 import type { Sliced } from '../../../lib/sliced.ts'
-import {
-  isManaged,
-  readEmbeddingsSettings,
-  type ManagedIndexSettings,
-} from '../../embedding/settings.ts'
+import { isManaged, type ManagedIndexSettings } from '../../embedding/settings.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
-import { feedOf } from '../../index/kinds/index-feeds.ts'
+import { embeddingsOf } from '../../index/kinds/index-kinds.ts'
 import type { KeySeal, SealedUnder } from '../../providers/access/key-seal.ts'
 import { parseReferences, sealedText } from '../../providers/config/references.ts'
 import type { OpenTable } from './open-table.ts'
@@ -118,10 +114,9 @@ function sealedIndex(index: IndexDefinition, seal: KeySeal): IndexDefinition {
   return { ...index, settings: { ...settings, ...models } }
 }
 
-function managedSettingsOf({ kind, settings }: IndexDefinition): ManagedIndexSettings | undefined {
-  if (feedOf(kind) !== 'artifacts') return undefined
-  const read = readEmbeddingsSettings(settings)
-  return isManaged(read) ? read : undefined
+function managedSettingsOf(index: IndexDefinition): ManagedIndexSettings | undefined {
+  const settings = embeddingsOf(index)
+  return settings !== undefined && isManaged(settings) ? settings : undefined
 }
 
 type Models = Pick<ManagedIndexSettings, 'embedder' | 'summarizer' | 'chunker'>

@@ -1,12 +1,18 @@
 // The indexes of a table, and the configurations that a client may ask for.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { readEmbeddingsSettings } from '../../embedding/settings.ts'
 import type { EmbeddingsIndex } from '../../embedding/written-embeddings.ts'
 import { NO_INDEX_ID, type IndexDefinition } from '../../index/host/index-definition.ts'
-import { feedOf } from '../../index/kinds/index-feeds.ts'
-import { INDEX_KINDS } from '../../index/kinds/index-kinds.ts'
-import { settingsOfKind } from '../../index/kinds/index-settings.ts'
+import type { AnyIndexDescriptor } from '../../index/kinds/index-descriptor.ts'
+import {
+  descriptorOf,
+  descriptorOfType,
+  embeddingsOf,
+  INDEX_KINDS,
+  isLaterType,
+  isSearchedByWords,
+} from '../../index/kinds/index-kinds.ts'
+import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
 import type { IndexConfig } from './table-answers.ts'
 import type { TableRecord } from '../records/table-record.ts'
 
@@ -19,14 +25,13 @@ export const INTERNAL_PREFIX = '_'
 const INDEXES_MAX = 16
 /** Short enough for a file name with a version behind it. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
-const LATER_TYPES: ReadonlySet<unknown> = new Set(['embeddings', 'graph'])
 const TYPES = Object.values(INDEX_KINDS)
   .map(({ type }) => `"${type}"`)
   .join(' or ')
 
 const BUILT_IN: IndexDefinition = {
   id: NO_INDEX_ID,
-  kind: 'text',
+  kind: TEXT_INDEX.kind,
   name: BUILT_IN_TEXT_INDEX,
   memOnly: false,
 }
@@ -40,12 +45,11 @@ export function indexesOf(record: TableRecord): readonly IndexDefinition[] {
 export function embeddingsIndexesOf(
   indexes: readonly IndexDefinition[],
 ): ReadonlyMap<string, EmbeddingsIndex> {
-  const found = indexes.filter(({ kind }) => feedOf(kind) === 'artifacts')
   return new Map(
-    found.map(({ name, id, settings }) => [
-      name,
-      { id, settings: readEmbeddingsSettings(settings) },
-    ]),
+    indexes.flatMap((index) => {
+      const settings = embeddingsOf(index)
+      return settings === undefined ? [] : [[index.name, { id: index.id, settings }] as const]
+    }),
   )
 }
 
@@ -66,17 +70,17 @@ export function withoutIndex(record: TableRecord, indexName: string): TableRecor
 
 /** The names of the full-text indexes; queries search the first by default. */
 export function textIndexesOf(indexes: readonly IndexDefinition[]): readonly string[] {
-  return indexes.filter(({ kind }) => kind === 'text').map(({ name }) => name)
+  return indexes.filter(isSearchedByWords).map(({ name }) => name)
 }
 
 export function indexConfigOf({ name, kind, memOnly, settings }: IndexDefinition): IndexConfig {
   const shared = { name, type: typeOf(kind), ...(memOnly ? { mem_only: true } : {}) }
-  return { ...shared, ...settingsOfKind(kind).show(settings) }
+  return { ...shared, ...descriptorOf(kind)?.settings.show(settings) }
 }
 
 /** The name of the kind in the API. */
 export function typeOf(kind: string): string {
-  return INDEX_KINDS[kind]?.type ?? kind
+  return descriptorOf(kind)?.type ?? kind
 }
 
 /** `indexes` of a request: by name, a configuration. `newId` makes the id of an index. */
@@ -100,21 +104,21 @@ export function parseIndex(name: string, config: unknown, id: string): IndexDefi
   }
   const members: Readonly<Record<string, unknown>> = { ...config }
   const { type, name: inner, mem_only: memOnly = false, ...others } = members
-  const kind = parseKind(type, where)
+  const { kind, settings: own } = parseType(type, where)
   if (inner !== undefined && inner !== name) {
     throw invalid(`${where}: name must be the one in the path or be left out`)
   }
   if (typeof memOnly !== 'boolean') throw invalid(`${where}: mem_only must be true or false`)
   if (memOnly) assertMayLiveInMemory(name, where)
-  const settings = settingsOfKind(kind).parse(others, where)
+  const settings = own.parse(others, where)
   return { id, kind, name, memOnly, ...(settings === undefined ? {} : { settings }) }
 }
 
 /** The kind of index that the API's type means. */
-function parseKind(type: unknown, where: string): string {
-  const [kind] = Object.entries(INDEX_KINDS).find(([, facts]) => facts.type === type) ?? []
-  if (kind !== undefined) return kind
-  if (LATER_TYPES.has(type)) {
+function parseType(type: unknown, where: string): AnyIndexDescriptor {
+  const known = descriptorOfType(type)
+  if (known !== undefined) return known
+  if (isLaterType(type)) {
     throw invalid(`${where}: type "${String(type)}" is not available yet; use ${TYPES}`)
   }
   throw invalid(`${where}: type must be ${TYPES}`)

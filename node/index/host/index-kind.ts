@@ -1,6 +1,12 @@
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { Question } from './index-engine.ts'
 
+/** A question that came from another node, whose request may be anything. */
+export interface ForeignQuestion {
+  readonly question: string
+  readonly request: unknown
+}
+
 /** A kind of index as the main thread knows it; its engine runs in workers (index-engine.ts). */
 export interface IndexKind {
   /** What the API calls it. */

@@ -1,14 +1,17 @@
 // What can be asked of each kind of index, so that those who ask and those who pass it on are typed.
 
 import type { Question } from '../host/index-engine.ts'
-import type { TextQuestions } from '../text/search/text-search.ts'
-import type { VectorQuestions } from '../vector/vector-search.ts'
+import type { IndexDescriptor } from './index-descriptor.ts'
+import type { INDEX_KINDS, ProductKind } from './index-kinds.ts'
 
-/** By kind and question, the request and its answer. A new kind adds its row here. */
-export interface IndexQuestions {
-  readonly text: TextQuestions
-  readonly vectors: VectorQuestions
+type QuestionsOf<Descriptor> =
+  Descriptor extends IndexDescriptor<string, infer Questions> ? Questions : never
+type ProductQuestions = {
+  readonly [Kind in ProductKind]: QuestionsOf<(typeof INDEX_KINDS)[Kind]>
 }
+
+/** By kind and question, the request and its answer: what the descriptors say. */
+export interface IndexQuestions extends ProductQuestions {}
 
 export type QueryableKind = keyof IndexQuestions
 export type QuestionOf<Kind extends QueryableKind> = Question & keyof IndexQuestions[Kind]

@@ -1,32 +1,21 @@
-import { isSparseRequest } from '../sparse/hosted/sparse-request-shape.ts'
-import { isTextRequest } from '../text/search/text-request-shape.ts'
-import { isNearestRequest } from '../vector/hosted/vector-request-shape.ts'
+// Requests and answers on their way between nodes.
+
+import type { Sliced } from '../../../lib/sliced.ts'
+import type { ForeignQuestion } from '../host/index-kind.ts'
+import { descriptorOf } from './index-kinds.ts'
 import type { IndexAnswer, IndexRequest, QueryableKind, QuestionOf } from './index-questions.ts'
 
 /** Any question to any kind of index. */
 export type AnyIndexRequest = IndexRequest<QueryableKind, QuestionOf<QueryableKind>>
 
-/** A question that came from another node, whose request may be anything. */
-export interface ForeignRequest {
+/** A question that came from another node, to an index of a kind that this one may not know. */
+export interface ForeignRequest extends ForeignQuestion {
   readonly kind: string
-  readonly question: string
-  readonly request: unknown
-}
-
-type CheckRequest = (question: string, request: unknown) => boolean
-/** By kind. */
-const CHECKS: ReadonlyMap<string, CheckRequest> = new Map([
-  ['text', isTextRequest],
-  ['vectors', isVectorRequest],
-])
-
-function isVectorRequest(question: string, request: unknown): boolean {
-  return question === 'nearest' && (isNearestRequest(request) || isSparseRequest(request))
 }
 
 /** Whether an index of the kind can read the request. */
 export function isIndexRequest(asked: ForeignRequest): asked is ForeignRequest & AnyIndexRequest {
-  return CHECKS.get(asked.kind)?.(asked.question, asked.request) === true
+  return descriptorOf(asked.kind)?.isRequest(asked) === true
 }
 
 /** Answers are not looked at: the nodes of a cluster trust each other's indexes. */
@@ -35,4 +24,10 @@ export function isAnswerTo<Kind extends QueryableKind, Name extends QuestionOf<K
   answer: unknown,
 ): answer is IndexAnswer<Kind, Name> {
   return answer !== undefined
+}
+
+/** An answer of an index of the kind, as another node may read it. */
+export function* portableAnswer(kind: string, answer: unknown): Sliced<unknown> {
+  const descriptor = descriptorOf(kind)
+  return descriptor?.portable === undefined ? answer : yield* descriptor.portable(answer)
 }

@@ -13,6 +13,7 @@ import {
   type NearestRequest,
   type SparseRequest,
 } from '../../index/vector/vector-search.ts'
+import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
 import type { TextSelection } from '../../index/text/search/run-text-select.ts'
 import { DocumentTester, type TestedDocument } from '../../index/text/documents/document-tester.ts'
 import { jsonOf } from '../../shard/format/document-record.ts'
@@ -85,7 +86,7 @@ class Selections implements NearestFilter {
     if (known !== undefined) return known
     const conditions = conditionsOf(this.#run.request, undefined)
     const request = { conditions, nowMs: this.#run.nowMs }
-    const asked = { kind: 'text', question: 'select', request } as const
+    const asked = { kind: TEXT_INDEX.kind, question: 'select', request } as const
     const selection = this.#run.timed('select', () => this.#run.ask(shard, this.#textIndex, asked))
     this.#byShard.set(shard, selection)
     return selection

@@ -2,6 +2,7 @@
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { runInTurn } from '../../../lib/sliced.ts'
+import { VECTOR_INDEX } from '../../index/kinds/vector-descriptor.ts'
 import { mergeHits } from '../../index/text/search/merge-hits.ts'
 import { unpackNearest } from '../../index/vector/search/packed-nearest.ts'
 import {
@@ -59,7 +60,7 @@ export class NearestSearcher {
     const { index } = this.#list
     const request = this.#requestFor(sought)
     return this.#filter.nearest(shard, request, async (one) => {
-      const asked = { kind: 'vectors', question: 'nearest', request: one } as const
+      const asked = { kind: VECTOR_INDEX.kind, question: 'nearest', request: one } as const
       const packed = await this.#run.ask(shard, index.name, asked)
       return runInTurn(unpackNearest(packed), { clock: this.#run.clock, signal: this.#run.signal })
     })

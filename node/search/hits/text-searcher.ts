@@ -6,6 +6,7 @@
 
 import { runInTurn } from '../../../lib/sliced.ts'
 import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
+import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
 import { compareHits } from '../../index/text/search/hit-order.ts'
 import { mergeHits, mergeLastHits } from '../../index/text/search/merge-hits.ts'
 import { mergeStatistics } from '../../index/text/search/merge-statistics.ts'
@@ -24,6 +25,8 @@ import type { SortKey } from '../../query/request/query-cursor.ts'
 import type { QueriedShard } from '../tables/queried-table.ts'
 import type { QueryRun } from '../run/query-run.ts'
 import type { ShardFanOut } from '../run/shard-fan-out.ts'
+
+type TextKind = typeof TEXT_INDEX.kind
 
 /** What is searched for in a full-text index. */
 export interface TextSearch {
@@ -84,14 +87,18 @@ export class TextSearcher {
 
   /** The statistics of the table that the scores of this query depend on. */
   async tableStatistics(conditions: TextConditions): Promise<TextStatistics> {
-    const asked = { kind: 'text', question: 'statistics', request: { conditions } } as const
+    const asked = {
+      kind: TEXT_INDEX.kind,
+      question: 'statistics',
+      request: { conditions },
+    } as const
     return mergeStatistics(await this.#run.askTogether(this.#fanOut, this.#search.index, asked))
   }
 
-  ask<Name extends QuestionOf<'text'>>(
+  ask<Name extends QuestionOf<TextKind>>(
     shard: QueriedShard,
-    asked: IndexRequest<'text', Name>,
-  ): Promise<IndexAnswer<'text', Name>> {
+    asked: IndexRequest<TextKind, Name>,
+  ): Promise<IndexAnswer<TextKind, Name>> {
     return this.#run.ask(shard, this.#search.index, asked)
   }
 
@@ -117,14 +124,14 @@ export class TextSearcher {
     if (filterOf === undefined) return this.#sameOfAll(search)
     return this.#fanOut.askAll(async (shard) => {
       const request = { ...search, conditions: { ...conditions, filter: filterOf(shard) } }
-      const asked = { kind: 'text', question: 'search', request } as const
+      const asked = { kind: TEXT_INDEX.kind, question: 'search', request } as const
       return this.#unpacked(await this.ask(shard, asked))
     })
   }
 
   /** An answer may be that of several shards. */
   async #sameOfAll(request: TextSearchRequest): Promise<readonly TextSearchAnswer[]> {
-    const asked = { kind: 'text', question: 'search', request } as const
+    const asked = { kind: TEXT_INDEX.kind, question: 'search', request } as const
     const packed = await this.#run.askTogether(this.#fanOut, this.#search.index, asked)
     const answers: TextSearchAnswer[] = []
     for (const one of packed) answers.push(await this.#unpacked(one))

@@ -3,7 +3,7 @@
 
 import { withArtifactOrdinal } from '../../embedding/artifact.ts'
 import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
-import { feedOf, isEnriched } from '../../index/kinds/index-feeds.ts'
+import { feedOf, isEnriched } from '../../index/kinds/index-kinds.ts'
 import {
   isDeleted,
   ordinalOf,

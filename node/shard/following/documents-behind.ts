@@ -10,7 +10,7 @@
 //   DB2  It is 0 when the index has taken everything. In between it may be too high: a document that is written
 //        twice counts twice, and where nobody has counted, all documents that the shard ever had.
 
-import { isEnriched, feedOf } from '../../index/kinds/index-feeds.ts'
+import { isEnriched, feedOf } from '../../index/kinds/index-kinds.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import { unreachable } from '../../../lib/assert.ts'
 import type { KvStore } from '../../storage/kv-store.ts'

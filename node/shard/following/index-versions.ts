@@ -18,7 +18,7 @@ import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { SchemaSource } from '../../index/host/index-engine.ts'
 import type { IndexWorkerPool } from '../../index/host/index-worker-pool.ts'
 import type { SearchLimits } from '../../index/host/search-limits.ts'
-import { feedOf } from '../../index/kinds/index-feeds.ts'
+import { feedOf } from '../../index/kinds/index-kinds.ts'
 import type {
   IndexAnswer,
   IndexRequest,

@@ -119,7 +119,7 @@ async function* searchHere(came: Came): AsyncGenerator<Uint8Array> {
   const limits = { signal, deadlineMs, atLeast, onBehind: behind.note }
   const answer = await shard.searchHere(index, asked, limits)
   yield begin().number(behind.documents).joined()
-  yield* indexAnswerMessages(answer, { clock, signal })
+  yield* indexAnswerMessages(asked.kind, answer, { clock, signal })
 }
 
 async function* searchFrom(came: Came): AsyncGenerator<Uint8Array> {
@@ -129,5 +129,5 @@ async function* searchFrom(came: Came): AsyncGenerator<Uint8Array> {
   const deadlineMs = clock.monotonicMs() + (request.remainingMs() ?? Infinity)
   const placed = await shard.searchFrom(index, asked, { signal, deadlineMs, from })
   yield begin().number(placed.shownThrough).joined()
-  yield* indexAnswerMessages(placed.answer, { clock, signal })
+  yield* indexAnswerMessages(asked.kind, placed.answer, { clock, signal })
 }

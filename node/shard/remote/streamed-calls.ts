@@ -2,7 +2,7 @@
 
 import { runSliced, type SliceOptions } from '../../../lib/sliced.ts'
 import { ServiceError } from '../../../lib/errors.ts'
-import { portableAnswer } from '../../index/kinds/portable-answer.ts'
+import { portableAnswer } from '../../index/kinds/index-request.ts'
 import type { PeerRequest } from '../../peer/peer.ts'
 import type { Shard } from '../shard.ts'
 import { assertPlausible, readArgument, type CameCall } from './answered-calls.ts'
@@ -99,7 +99,7 @@ async function* search({
   const behind = new NotedBehind()
   const answer = await shard.search(index, asked, { signal, deadlineMs, onBehind: behind.note })
   yield begin().number(behind.documents).joined()
-  yield* indexAnswerMessages(answer, { clock, signal })
+  yield* indexAnswerMessages(asked.kind, answer, { clock, signal })
 }
 
 /** Remembers for the head of an answer what it may lack. */
@@ -110,12 +110,13 @@ export class NotedBehind {
   }
 }
 
-/** The answer of an index in messages, made in slices. */
+/** The answer of an index of the kind in messages, made in slices. */
 export async function* indexAnswerMessages(
+  kind: string,
   answer: unknown,
   { clock, signal }: SliceOptions,
 ): AsyncGenerator<Uint8Array, void> {
-  const portable = await runSliced(portableAnswer(answer), { clock, signal })
+  const portable = await runSliced(portableAnswer(kind, answer), { clock, signal })
   const written = new WireWriter()
   await runSliced(writeValue(written, portable), { clock, signal })
   if (written.length > SEARCH_ANSWER_BYTES_MAX) throw tooLong(written.length)

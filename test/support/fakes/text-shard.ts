@@ -8,8 +8,7 @@ import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { stringifyExact } from '../../../node/document/exact-json.ts'
 import type { TableSchema } from '../../../node/schema/table-schema.ts'
 import { encodeRecord, type DocumentRecord } from '../../../node/shard/format/document-record.ts'
-import { isAnswerTo } from '../../../node/index/kinds/index-request.ts'
-import { portableAnswer } from '../../../node/index/kinds/portable-answer.ts'
+import { isAnswerTo, portableAnswer } from '../../../node/index/kinds/index-request.ts'
 import {
   readAsked,
   readIndexAnswer,
@@ -60,7 +59,7 @@ export class TextShard implements QueriedShard {
     const cloned = deserialize(serialize(arrived.asked))
     const answer: unknown = deserialize(serialize(this.text.answer(cloned)))
     const back = new WireWriter()
-    runAtOnce(writeValue(back, runAtOnce(portableAnswer(answer))))
+    runAtOnce(writeValue(back, runAtOnce(portableAnswer(asked.kind, answer))))
     const received = runAtOnce(readIndexAnswer(new WireReader(back.joined())))
     if (isAnswerTo(asked, received)) return received
     throw new TypeError('no answer')

@@ -24,7 +24,7 @@ import { unanimous } from './unanimous.ts'
 /** So many aggregations wait to be merged: each time, all that is merged already is walked again. */
 const WAITING_MAX = 32
 
-/** Joins the answers to the questions that TEXT_KIND names. */
+/** Joins the answers to the questions that are asked of several text indexes at once. */
 export function joinText(asked: TextAsked): AnswerJoin {
   if (asked.question === 'search') return new SearchJoin(asked.request)
   if (asked.question === 'statistics') return new StatisticsJoin(asked.request)

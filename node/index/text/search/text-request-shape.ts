@@ -4,6 +4,7 @@
 import { ANALYZER_NAMES } from '../../../schema/analyzer-names.ts'
 import type { AggregationRequest } from '../../../query/request/aggregation-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
+import type { ForeignQuestion } from '../../host/index-kind.ts'
 import {
   hasMembers,
   isBoolean,
@@ -18,7 +19,7 @@ import {
   isVariantOf,
   type Check,
 } from '../../host/plain-shape.ts'
-import type { TextQuestions, TextWindow } from './text-search.ts'
+import type { TextAsked, TextQuestions, TextWindow } from './text-search.ts'
 
 type Members = Readonly<Record<string, Check>>
 
@@ -176,6 +177,6 @@ const REQUESTS: Readonly<Record<keyof TextQuestions, Members>> = {
 const CHECKS = new Map(Object.entries(REQUESTS).map(([name, row]) => [name, hasMembers(row)]))
 
 /** Whether the text engine can read the request to this question. */
-export function isTextRequest(question: string, request: unknown): boolean {
-  return CHECKS.get(question)?.(request) === true
+export function isTextRequest(asked: ForeignQuestion): asked is ForeignQuestion & TextAsked {
+  return CHECKS.get(asked.question)?.(asked.request) === true
 }

@@ -15,7 +15,7 @@ import { packBatch, type DocumentChange } from '../../../../../../node/index/hos
 import type { EngineFamily, IndexEngine } from '../../../../../../node/index/host/index-engine.ts'
 import { aggregationResults } from '../../../../../../node/index/text/aggregation/aggregation-result.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
-import { TEXT_KIND } from '../../../../../../node/index/text/hosted/text-kind.ts'
+import { TEXT_INDEX } from '../../../../../../node/index/kinds/text-descriptor.ts'
 import { unpackAnswer } from '../../../../../../node/index/text/search/packed-answer.ts'
 import type {
   TextSearchAnswer,
@@ -30,7 +30,7 @@ const { seed } = parseTestSettings(process.env)
 const KEYS = 80
 const NOW_MS = 1_700_000_000_000
 const WORDS = ['tide', 'tides', 'tidal', 'road', 'roads', 'sea', 'quay', 'harbour', 'pilot', 'sand']
-const DIVISION = must(TEXT_KIND.division, 'text indexes divide searches')
+const DIVISION = must(TEXT_INDEX.division, 'text indexes divide searches')
 const text = (query: JsonObject): JsonObject => ({ full_text_search: query })
 const SEA = text({ match: 'sea tide', field: 'text' })
 

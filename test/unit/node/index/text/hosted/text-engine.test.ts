@@ -1,7 +1,7 @@
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { openTextFamily } from '../../../../../../node/index/text/hosted/text-family.ts'
-import { TEXT_KIND } from '../../../../../../node/index/text/hosted/text-kind.ts'
+import { TEXT_INDEX } from '../../../../../../node/index/kinds/text-descriptor.ts'
 import {
   unpackAnswer,
   type PackedAnswer,
@@ -24,6 +24,6 @@ describeIndexEngine('text', {
   find: textSearch,
   received: (answer: PackedAnswer) => runAtOnce(unpackAnswer(answer)),
   keysOf: (answer: TextSearchAnswer) => answer.hits.map(({ key }) => Buffer.from(key).toString()),
-  ...(TEXT_KIND.division && { division: TEXT_KIND.division }),
+  ...(TEXT_INDEX.division && { division: TEXT_INDEX.division }),
   isVital: (file) => file === 'manifest' || file === 'mapping',
 })
