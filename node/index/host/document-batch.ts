@@ -1,6 +1,8 @@
 // How documents travel to an index worker: one buffer that changes hands, and where in it they lie.
 
 const FIELDS_PER_ENTRY = 5
+/** Numbers in artifacts take 4 bytes, and are read where they lie if they begin at a multiple of that. */
+const ALIGNMENT = 4
 /** Stands for the ordinal of a document that has none. */
 const NO_ORDINAL = -1
 
@@ -24,12 +26,15 @@ export interface DocumentChange {
 }
 
 export function packBatch(sequence: number, changes: readonly DocumentChange[]): DocumentBatch {
-  const size = changes.reduce((sum, { key, json }) => sum + key.length + (json?.length ?? 0), 0)
+  const size = changes.reduce((end, { key, json }) => {
+    return keyStartFrom(end, key) + key.length + (json?.length ?? 0)
+  }, 0)
   const bytes = new Uint8Array(size)
   const entries = new Float64Array(changes.length * FIELDS_PER_ENTRY)
   let at = 0
   for (const [i, { key, json, expiresAtMs, ordinal = NO_ORDINAL }] of changes.entries()) {
     const entry = i * FIELDS_PER_ENTRY
+    at = keyStartFrom(at, key)
     entries[entry] = at
     bytes.set(key, at)
     at += key.length
@@ -41,6 +46,12 @@ export function packBatch(sequence: number, changes: readonly DocumentChange[]):
     entries[entry + 4] = ordinal
   }
   return { sequence, bytes, entries }
+}
+
+/** The first place from `end` on from which the key ends, and its JSON begins, at a multiple of ALIGNMENT. */
+function keyStartFrom(end: number, key: Uint8Array): number {
+  const over = (end + key.length) % ALIGNMENT
+  return over === 0 ? end : end + ALIGNMENT - over
 }
 
 export function* unpackBatch({ bytes, entries }: DocumentBatch): Generator<DocumentChange> {

@@ -3,9 +3,9 @@ import { CoarseVectors } from '../segment/coarse-vectors.ts'
 import type { DenseRows, VectorBlock } from '../segment/document-rows.ts'
 import { RowsTail, type RowsDocument } from './rows-tail.ts'
 
-/** A document with its dense vectors, one behind the other. */
+/** A document with the dense vector of each row, wherever they lie: the tail copies them, and keeps only its copy. */
 export interface VectorDocument extends RowsDocument {
-  readonly vectors: Float32Array
+  readonly vectors: readonly Float32Array[]
 }
 
 /** Rows of as many bytes lie together, or one larger row. */
@@ -28,14 +28,11 @@ export class VectorTail extends RowsTail<VectorDocument> implements DenseRows {
   }
 
   override add(document: VectorDocument): number {
-    const { vectors, starts } = document
+    const { vectors } = document
     const first = this.rowCount
-    for (let i = 0; i < starts.length; i += 1) {
-      const from = i * this.#dimension
-      this.#set(first + i, vectors.subarray(from, from + this.#dimension))
-    }
-    const vectorBytes = document.vectorBytes + starts.length * coarseRowBytes(this.#dimension)
-    return super.add({ ...document, vectors: NO_VECTORS, vectorBytes })
+    for (const [i, vector] of vectors.entries()) this.#set(first + i, vector)
+    const vectorBytes = document.vectorBytes + vectors.length * coarseRowBytes(this.#dimension)
+    return super.add({ ...document, vectors: [], vectorBytes })
   }
 
   block(row: number, count: number): VectorBlock {

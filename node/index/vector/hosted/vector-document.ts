@@ -5,6 +5,7 @@ import {
   type Artifact,
   type ArtifactRow,
 } from '../../../embedding/artifact.ts'
+import { NUMBER_BYTES } from '../../../embedding/artifact-rows.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { DocumentChange } from '../../host/document-batch.ts'
 import type { VectorDocument } from '../engine/vector-tail.ts'
@@ -17,12 +18,12 @@ export type ReadChange<Document> =
   /** Its vectors cannot be compared with those of the index. */
   | { readonly kind: 'unfit' }
 
-/** Numbers that are checked and copied in some tenths of a millisecond. */
+/** Numbers that are checked in some tenths of a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 17
 
 /**
- * Reads the artifact in a change. The vectors are copies: a batch's buffer is not kept for some of its
- * documents.
+ * Reads the artifact in a change. The vectors are views of the batch's buffer: the tail copies them
+ * (`VectorTail.add`), since a buffer is not kept for some of its documents.
  */
 export function* vectorDocumentOf(
   { key, json: bytes, expiresAtMs, ordinal }: DocumentChange,
@@ -36,11 +37,9 @@ export function* vectorDocumentOf(
   if (ordinal !== undefined && ordinal !== artifact.ordinal) return { kind: 'none' }
   if (artifact.dimension !== dimension) return { kind: 'unfit' }
   const { rows } = artifact
-  const vectors = new Float32Array(rows.length * dimension)
   const meter = new StepMeter(NUMBERS_PER_STEP)
-  for (const [i, { vector }] of rows.entries()) {
+  for (const { vector } of rows) {
     if (!isComparable(vector, metric === 'cosine')) return { kind: 'unfit' }
-    vectors.set(vector, i * dimension)
     if (meter.spend(dimension)) yield
   }
   const document = {
@@ -49,8 +48,8 @@ export function* vectorDocumentOf(
     expiresAtMs,
     starts: rows.map(({ start }: ArtifactRow) => start),
     ends: rows.map(({ end }: ArtifactRow) => end),
-    vectors,
-    vectorBytes: vectors.byteLength,
+    vectors: rows.map(({ vector }) => vector),
+    vectorBytes: rows.length * dimension * NUMBER_BYTES,
   }
   return { kind: 'document', document }
 }

@@ -13,6 +13,10 @@ const changes = [
   { key: Buffer.from('d'), json: Buffer.from('{"n":4}'), expiresAtMs: 0, ordinal: 0xffff_fffe },
 ]
 
+function isAligned(place: number): boolean {
+  return place % 4 === 0
+}
+
 describe('a batch of documents', () => {
   it('gives back the packed documents, with and without ordinals', () => {
     const unpacked = [...unpackBatch(packBatch(5, changes))]
@@ -27,6 +31,18 @@ describe('a batch of documents', () => {
         ordinal: change?.ordinal,
       })
     }
+  })
+
+  it('has each JSON, or artifact, at a multiple of four bytes', () => {
+    const lengths = [1, 2, 3, 4, 5, 0]
+    const batch = packBatch(
+      1,
+      lengths.map((length) => {
+        return { key: Buffer.alloc(length, 'k'), json: Buffer.alloc(3, '1'), expiresAtMs: 0 }
+      }),
+    )
+
+    for (const { json } of unpackBatch(batch)) expect(json?.byteOffset).to.satisfy(isAligned)
   })
 
   it('carries the ordinals into the index', () => {
