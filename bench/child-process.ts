@@ -10,7 +10,9 @@ import { must } from '../lib/assert.ts'
 /** How to start a process. `name` is for messages. */
 export interface ChildOptions {
   readonly name: string
-  /** The arguments of node: its own options, the script, and the script's arguments. */
+  /** Default: node. */
+  readonly command?: string
+  /** The arguments of the command. Of node: its own options, the script, and the script's arguments. */
   readonly args: readonly string[]
 }
 
@@ -29,9 +31,9 @@ export class ReadyProcess implements AsyncDisposable {
     return [process, await process.#firstLine()]
   }
 
-  private constructor({ name, args }: ChildOptions) {
+  private constructor({ name, command = process.execPath, args }: ChildOptions) {
     this.#name = name
-    this.#child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    this.#child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#closed = once(this.#child, 'close')
     this.#killAtExit = () => this.#child.kill('SIGKILL')
     process.once('exit', this.#killAtExit)

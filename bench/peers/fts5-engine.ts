@@ -20,6 +20,9 @@ import { HITS } from '../data/query-classes.ts'
 import type { ArticleFilter, TextQuery, WordsQuery } from '../data/query-classes.ts'
 import type { TextAnswer, TextEngine } from './text-engine.ts'
 
+/** An article as this engine stores it. */
+export type StoredArticle = Omit<Article, 'ranks'>
+
 export const DOCUMENTS_PER_TRANSACTION = 10_000
 const MAPPED_BYTES_MAX = 2 ** 31 - 1
 const CACHE_KIB = 256 * 1024
@@ -73,6 +76,11 @@ export class Fts5Engine implements TextEngine {
         Array.from({ length: count }, (_, i) => this.#articles.articleAt(from + i)),
       )
     }
+    this.optimize()
+  }
+
+  /** What searches profit by when all articles are loaded. */
+  optimize(): void {
     this.#database.exec(`
       INSERT INTO articles (articles) VALUES ('optimize');
       CREATE INDEX facets_by_price ON facets (price);
@@ -83,7 +91,7 @@ export class Fts5Engine implements TextEngine {
   }
 
   /** Inserts articles in one transaction, which is committed when the method returns. */
-  insert(from: number, articles: readonly Article[]): void {
+  insert(from: number, articles: readonly StoredArticle[]): void {
     const words = this.#statement(this.#insertWords)
     const facets = this.#statement('INSERT INTO facets VALUES (?, ?, ?, ?, ?)')
     this.#database.exec('BEGIN')

@@ -15,24 +15,24 @@ const FTS5_SCRIPT = path.resolve(import.meta.dirname, '../peers/fts5-inserts.ts'
 const DOCUMENTS = 100_000
 const DOCUMENTS_QUICK = 20_000
 const DOCUMENTS_PER_BATCH = 1000
-const CLIENTS = 4
+export const INGEST_CLIENTS = 4
 const WARMUP_DOCUMENTS = 10_000
 const TABLE = 'ingest'
 
 export async function indexedIngest(bench: Bench): Promise<RowResult> {
   const documents = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
   await using server = await startQuarry(bench, 'ingest')
-  await ingestArticles(bench, server, WARMUP_DOCUMENTS)
+  await ingestArticles(bench, server, { documents: WARMUP_DOCUMENTS, clients: INGEST_CLIENTS })
   const ours: number[] = []
   const peer: number[] = []
   for (let run = 0; run < bench.runs; run += 1) {
     bench.progress(`ingest with the index: run ${run + 1} of ${bench.runs}`)
-    ours.push(await ingestArticles(bench, server, documents))
+    ours.push(await ingestArticles(bench, server, { documents, clients: INGEST_CLIENTS }))
     peer.push(await ingestPeer(bench, documents))
   }
   const label =
     `ingest of ${formatNumber(documents)} with the full-text index, batches of 1000, ` +
-    `${CLIENTS} clients, until found`
+    `${INGEST_CLIENTS} clients, until found`
   return {
     findings: [
       {
@@ -52,12 +52,12 @@ export async function indexedIngest(bench: Bench): Promise<RowResult> {
 export async function ingestArticles(
   { generator, clock, seed }: Bench,
   server: QuarryServer,
-  documents: number,
+  { documents, clients }: { readonly documents: number; readonly clients: number },
 ): Promise<number> {
   await createArticleTable(server, TABLE)
   const { elapsedMs } = await generator.load({
     origin: server.origin,
-    clients: CLIENTS,
+    clients,
     plan: {
       kind: 'insert-batches',
       path: batchPath(TABLE),

@@ -4,12 +4,24 @@ import { comparedSearches } from './compared-searches.ts'
 import { httpSearches } from './http-searches.ts'
 import { indexSize, servedMemory } from './index-cost.ts'
 import { indexedIngest } from './indexed-ingest.ts'
+import { peerIngest } from './peer-ingest.ts'
+import { peerSearches } from './peer-searches.ts'
 import { searchesWhileIngesting } from './searches-while-ingesting.ts'
 import { smallerIndex } from './smaller-index.ts'
 
 export const textSuite: SuiteEntry = {
   packages: ['minisearch'],
-  rowNames: ['search', 'smaller', 'ingest', 'load', 'memory', 'size', 'while-ingesting'],
+  rowNames: [
+    'search',
+    'lucene',
+    'smaller',
+    'ingest',
+    'lucene-ingest',
+    'load',
+    'memory',
+    'size',
+    'while-ingesting',
+  ],
   takesDocuments: true,
   build: buildTextSuite,
 }
@@ -19,8 +31,10 @@ function buildTextSuite(bench: Bench): Suite {
   return {
     rows: {
       search: () => comparedSearches(bench),
+      lucene: () => peerSearches(bench),
       smaller: () => smallerIndex(bench),
       ingest: () => indexedIngest(bench),
+      'lucene-ingest': () => peerIngest(bench),
       load: () => httpSearches(bench, store),
       memory: () => servedMemory(bench, store),
       size: () => indexSize(bench, store),

@@ -20,7 +20,7 @@ import type { Bench, Suite, SuiteEntry } from '../suite.ts'
 import { createArticleTable, waitUntilSearchable } from '../text/article-table.ts'
 import { ARTICLES_TABLE } from '../text/article-store.ts'
 import { searchPlan } from '../text/http-searches.ts'
-import { ingestArticles } from '../text/indexed-ingest.ts'
+import { ingestArticles, INGEST_CLIENTS } from '../text/indexed-ingest.ts'
 import { ServedVectors } from '../vectors/served-vectors.ts'
 import { buildVectorSource } from '../vectors/vector-source.ts'
 import { startPair, Turns, type Done } from './pair.ts'
@@ -100,7 +100,8 @@ class VersionsSuite implements Suite {
 
   /** Batches into a table with its index of words, until the last document is found. */
   #indexed(): Promise<RowResult> {
-    const rate = (server: QuarryServer) => ingestArticles(this.#bench, server, this.#documents)
+    const rate = (server: QuarryServer) =>
+      ingestArticles(this.#bench, server, { documents: this.#documents, clients: INGEST_CLIENTS })
     return this.#inTurns([this.#ingestAs('with the index of words, until found', rate)])
   }
 
