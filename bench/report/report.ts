@@ -1,4 +1,4 @@
-// Findings as aligned Markdown tables: readable in a terminal, and ready for docs/benchmarks.md.
+// Findings as aligned Markdown tables: readable in a terminal, and ready for docs/lab/benchmarks.md.
 
 import { judge } from './finding.ts'
 import type { Finding, Goal, LatencyFinding } from './finding.ts'

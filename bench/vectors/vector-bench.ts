@@ -131,7 +131,7 @@ export class VectorBench implements Disposable {
       findings.push(...compared.findings)
       notes.push(...compared.notes)
     }
-    if (findings.length === 0) notes.push('no other library is built: see docs/benchmarks.md')
+    if (findings.length === 0) notes.push('no other library is built: see docs/lab/benchmarks.md')
     return { findings, notes }
   }
 

@@ -9,7 +9,7 @@ import { examples } from './client-command.ts'
 const HELP = `
 It reads the StoreCluster, its pods and its events with the rights of your
 kubeconfig: KUBECONFIG, or ~/.kube/config. Of what needs attention it says what to
-do, and where docs/operator/handbook.md tells more.
+do, and where docs/reference/handbook.md tells more.
 ${examples(
   ['a cluster in the namespace of the current context', ownCommand('k8s status books')],
   [

@@ -37,7 +37,7 @@ export function addNodeCommand(program: Command, context: CliContext): void {
     .command('node')
     .summary('run one node of a cluster')
     .description(
-      'Run one node of a cluster, whose nodes find each other by etcd. A preview: see docs/cluster.md.',
+      'Run one node of a cluster, whose nodes find each other by etcd. A preview: see docs/how-to/run-a-cluster.md.',
     )
   addServerOptions(command, NODE_OPTIONS)
     .addHelpText('after', HELP)

@@ -8,7 +8,7 @@ import type { ClusterPlace, ReadCluster } from './cluster-reader.ts'
 import { eventFacts, podFacts, recordOf, textIn } from './pod-facts.ts'
 import type { EventFacts, PodFacts } from './pod-facts.ts'
 
-const PAGE = 'docs/operator/handbook.md'
+const PAGE = 'docs/reference/handbook.md'
 
 /** A condition that is not as it should be. */
 export interface Attention {

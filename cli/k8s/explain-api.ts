@@ -83,7 +83,7 @@ function sentenceOf({ status, message }: ApiError, { context, server }: ClusterP
     case 403:
       return `${message}; the roles view, edit and admin have this right, if the operator's chart gave it to them`
     case 404:
-      return `the kind StoreCluster is not installed at ${server} (context ${context}); docs/operator/install.md says how`
+      return `the kind StoreCluster is not installed at ${server} (context ${context}); docs/how-to/install-operator.md says how`
     default:
       return `the API server ${server} (context ${context}) answered ${status}: ${message}`
   }

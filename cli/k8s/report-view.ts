@@ -73,7 +73,7 @@ function versionText({ status }: ClusterReport): string {
 }
 
 const NO_OPERATOR =
-  'No operator has looked at this cluster yet: install one (docs/operator/install.md), or read the log of the one that runs.'
+  'No operator has looked at this cluster yet: install one (docs/how-to/install-operator.md), or read the log of the one that runs.'
 
 /** Whether what is shown is about the newest spec. */
 function behindLines({ status, generation }: ClusterReport, view: ReportView): Lines {

@@ -1,4 +1,4 @@
-// What a node remembers of itself from start to start. Format: docs/formats/data-directory.md.
+// What a node remembers of itself from start to start. Format: docs/reference/formats/data-directory.md.
 
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'

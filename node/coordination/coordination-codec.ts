@@ -1,4 +1,4 @@
-// Keys and values of an embedded coordination store. Format: docs/formats/coordination.md.
+// Keys and values of an embedded coordination store. Format: docs/reference/formats/coordination.md.
 
 import { ServiceError } from '../../lib/errors.ts'
 import type { KvEntry, KvOp, KvRange } from '../storage/kv-store.ts'

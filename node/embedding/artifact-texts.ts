@@ -1,4 +1,4 @@
-// The texts of an artifact: JSON behind its rows. Described in docs/formats/artifact.md.
+// The texts of an artifact: JSON behind its rows. Described in docs/reference/formats/artifact.md.
 
 import { corrupt } from './artifact-rows.ts'
 

@@ -1,4 +1,4 @@
-// What a shard keeps of one document for one embeddings index. Described in docs/formats/artifact.md.
+// What a shard keeps of one document for one embeddings index. Described in docs/reference/formats/artifact.md.
 //
 // Little-endian, and each part begins at a multiple of 4, so that rows are read where they lie:
 //   0 format   1 kind   2 flags, u16   4 ordinal   8 dimension   12 count of rows   16 source hash

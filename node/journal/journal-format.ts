@@ -1,4 +1,4 @@
-// The bytes of segments and batches. Format: docs/formats/journal.md.
+// The bytes of segments and batches. Format: docs/reference/formats/journal.md.
 
 import { crc32 } from 'node:zlib'
 import { ServiceError } from '../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// The write-ahead log of all shard replicas of a data directory. Format: docs/formats/journal.md.
+// The write-ahead log of all shard replicas of a data directory. Format: docs/reference/formats/journal.md.
 //
 //   sources (one for each shard) ─ready─► queue ─take─► one batch ─► one durable write ─► written
 //

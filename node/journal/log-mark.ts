@@ -1,4 +1,4 @@
-// Marks: rows of a batch that say something about a log. Format: docs/formats/journal.md.
+// Marks: rows of a batch that say something about a log. Format: docs/reference/formats/journal.md.
 
 import { unreachable } from '../../lib/assert.ts'
 import {

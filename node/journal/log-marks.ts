@@ -1,4 +1,4 @@
-// The marks of all logs that count, and what they do to entries. Format: docs/formats/journal.md.
+// The marks of all logs that count, and what they do to entries. Format: docs/reference/formats/journal.md.
 //
 // Invariants:
 //   M1  A log is never truncated below its committed sequence: committed entries would be lost.

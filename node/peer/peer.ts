@@ -1,4 +1,4 @@
-// How nodes talk to each other. The bytes: docs/formats/peer-protocol.md. Why so: decision 0053.
+// How nodes talk to each other. The bytes: docs/reference/formats/peer-protocol.md. Why so: decision 0053.
 
 import { ServiceError, type ErrorCode } from '../../lib/errors.ts'
 

@@ -1,5 +1,5 @@
 // How far the followers of shards are behind. Their leaders know, and any node asks these.
-// Format of the call: docs/formats/replica-calls.md.
+// Format of the call: docs/reference/formats/replica-calls.md.
 
 import type { Clock } from '../../lib/clock.ts'
 import { ServiceError } from '../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// Messages between replicas over the links of nodes. Described in docs/formats/replication-messages.md.
+// Messages between replicas over the links of nodes. Described in docs/reference/formats/replication-messages.md.
 //
 // Invariants:
 //   RPE1  Messages to one node about one shard arrive in the order in which they were sent, or are lost.

@@ -1,4 +1,4 @@
-// What a snapshot for another node takes from a replica. Format: docs/formats/replica-snapshot.md.
+// What a snapshot for another node takes from a replica. Format: docs/reference/formats/replica-snapshot.md.
 
 import type { LogPosition } from '../journal/log-position.ts'
 import type { KvSnapshot, KvStore } from '../storage/kv-store.ts'

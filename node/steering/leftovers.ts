@@ -1,5 +1,5 @@
 // Replicas that belong to no table, and that no drop explains: any node lists those of another one for an operator, and
-// has it remove the ones that the operator names. Format of the call: docs/formats/replica-calls.md.
+// has it remove the ones that the operator names. Format of the call: docs/reference/formats/replica-calls.md.
 
 import { ServiceError } from '../../lib/errors.ts'
 import { isText, isWhole, parseJsonRecord, type JsonRecord } from '../../lib/json-record.ts'

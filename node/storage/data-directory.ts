@@ -1,4 +1,4 @@
-// The directory with all files of a node. Format: docs/formats/data-directory.md.
+// The directory with all files of a node. Format: docs/reference/formats/data-directory.md.
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises'

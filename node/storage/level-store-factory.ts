@@ -1,5 +1,5 @@
 // Stores as children of one directory. <root>/<name>/ is a LevelDB; <root>/<name>.removed/ is a
-// store whose removal was interrupted. Format: docs/formats/data-directory.md.
+// store whose removal was interrupted. Format: docs/reference/formats/data-directory.md.
 
 import { access, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import path from 'node:path'

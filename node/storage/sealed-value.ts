@@ -1,6 +1,6 @@
 // What LevelDB keeps as the value of a key: a checksum of both, then the value. LevelDB does not compare its
 // blocks with their checksums when it reads, and classic-level cannot ask it to.
-// Described in docs/formats/data-directory.md; golden bytes: test/golden/sealed-values.json.
+// Described in docs/reference/formats/data-directory.md; golden bytes: test/golden/sealed-values.json.
 //
 //   0  mark 0xc5   1  CRC-32 of the key and then the value, u32, big-endian   5  value
 //

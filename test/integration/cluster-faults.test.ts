@@ -1,4 +1,4 @@
-// A few rows of the fault table (docs/faults.md), briefly: three nodes and three members of etcd in network
+// A few rows of the fault table (docs/lab/faults.md), briefly: three nodes and three members of etcd in network
 // namespaces. `npm run test:faults` plays all of them for as long as one likes.
 
 import { expect } from 'chai'

@@ -1,4 +1,4 @@
-// A small cluster from real code in virtual time, with faults: see docs/simulation.md.
+// A small cluster from real code in virtual time, with faults: see docs/lab/simulation.md.
 
 import { expect } from 'chai'
 import { messageOf } from '../../lib/errors.ts'

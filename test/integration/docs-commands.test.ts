@@ -24,7 +24,7 @@ function blocksOf(page: string): readonly string[] {
 
 /** By page, what must be in the output. */
 const PAGES: Readonly<Record<string, readonly RegExp[]>> = {
-  'docs/vectors.md': [
+  'docs/how-to/vectors.md': [
     /"inserted":3/,
     /"_id":"tides"[^\n]*"_index_scores":\{"meaning":/,
     /"_index_scores":\{"full_text":[\d.]+,"meaning":/,
@@ -33,7 +33,7 @@ const PAGES: Readonly<Record<string, readonly RegExp[]>> = {
     /"_index_scores":\{"own":/,
     /"_index_scores":\{"terms":0\.5\}/,
   ],
-  'docs/media.md': [/"seen":\{"name":"seen"/],
+  'docs/how-to/media.md': [/"seen":\{"name":"seen"/],
 }
 
 describe('the commands of a page', function () {

@@ -1,5 +1,5 @@
 // The images as containers run them: what is left out of them is not needed, their first process does its duty, and
-// they are as large as docs/images.md says. Needs root, for containers, and Debian's packages (`npm run image`).
+// they are as large as docs/lab/images.md says. Needs root, for containers, and Debian's packages (`npm run image`).
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

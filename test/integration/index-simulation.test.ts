@@ -1,4 +1,4 @@
-// A shard with indexes from real code in virtual time, over crashes: see docs/simulation.md.
+// A shard with indexes from real code in virtual time, over crashes: see docs/lab/simulation.md.
 
 import { expect } from 'chai'
 import { withoutRealTime } from '../support/simulation/banned-time.ts'

@@ -66,7 +66,7 @@ interface KeptVersion {
 
 /**
  * Every version of every document, read off the bytes of the store without the code of reads: a newest version is
- * under 03 and the key, an earlier one under 04, the key, 00 01 and eight bytes (docs/formats/shard.md).
+ * under 03 and the key, an earlier one under 04, the key, 00 01 and eight bytes (docs/reference/formats/shard.md).
  */
 async function versionsOf(shard: LocalShard): Promise<readonly KeptVersion[]> {
   await shard.settled()

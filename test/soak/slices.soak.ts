@@ -2,7 +2,7 @@
 // its event loop and its text workers are held, and how much memory it takes.
 //
 // Not part of `npm test`: `npm run test:soak:slices`. QUARRY_SOAK_SECONDS says how long, and
-// QUARRY_SOAK_UPDATE=true puts the figures into docs/benchmarks.md.
+// QUARRY_SOAK_UPDATE=true puts the figures into docs/lab/benchmarks.md.
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ import { figuresOf, RequestTally } from './slice-figures.ts'
 import { boundMs, readSlices } from './slice-bounds.ts'
 import { MIX, prepareTables, type MixClient } from './store-mix.ts'
 
-const BENCHMARKS = path.resolve(import.meta.dirname, '../../docs/benchmarks.md')
+const BENCHMARKS = path.resolve(import.meta.dirname, '../../docs/lab/benchmarks.md')
 const MIB = 1024 * 1024
 const { seed, soakSeconds, soakUpdates } = parseTestSettings(process.env)
 

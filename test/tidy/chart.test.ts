@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import { copiedFiles } from '../e2e/support/chart-files.ts'
 import { CHART, ROOT } from '../e2e/support/helm.ts'
 
-const INSTALL = 'docs/operator/install.md'
+const INSTALL = 'docs/how-to/install-operator.md'
 
 const textOf = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
 const chartText = (file: string): string => readFileSync(path.join(CHART, file), 'utf8')

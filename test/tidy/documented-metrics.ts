@@ -1,4 +1,4 @@
-// What docs/metrics.md, alerts and dashboards say, to compare it with what programs export.
+// What docs/reference/metrics.md, alerts and dashboards say, to compare it with what programs export.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -45,9 +45,9 @@ export function expectDocumented(families: Families, heading: string): void {
   }
 }
 
-/** The rows of the tables below a heading of docs/metrics.md. */
+/** The rows of the tables below a heading of docs/reference/metrics.md. */
 function metricsUnder(heading: string): readonly DocumentedMetric[] {
-  const [, section = ''] = textOf('docs/metrics.md').split(`\n## ${heading}\n`)
+  const [, section = ''] = textOf('docs/reference/metrics.md').split(`\n## ${heading}\n`)
   const lines = (section.split('\n## ')[0] ?? '')
     .split('\n')
     .filter((line) => line.startsWith('| `'))

@@ -79,7 +79,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `waits up to ${seconds('node/catalog/answers/index-wait.ts', 'INDEX_WAIT_MAX_MS')} seconds`,
     'within an hour it has one effect',
   ],
-  'docs/cluster.md': [
+  'docs/how-to/run-a-cluster.md': [
     `\`quarry cluster start\` runs etcd and ${startedNodes} nodes`,
     `wants ${inWords(replicationFactor)} replicas, and ${inWords(minInSync)} in sync`,
     `its lease of ${leaseSeconds} seconds is over`,
@@ -95,17 +95,17 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `after ${inWords(minutes('node/shard/housekeeping/history-collection.ts', 'HISTORY_RETENTION_MS'))} minutes if their leaders`,
     `the node that scans for ${inWords(minutes('node/shard/history-pins.ts', 'PIN_LEASE_MS'))} minutes`,
   ],
-  'docs/images.md': [
+  'docs/lab/images.md': [
     `user ${QUARRY_USER}`,
     `under ${IMAGE_BYTES_MAX.node / MEGABYTE} MB`,
     `under ${IMAGE_BYTES_MAX.inference / MEGABYTE} MB`,
   ],
-  'docs/media.md': [
+  'docs/how-to/media.md': [
     `${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} times in four hours`,
     `more than ${inWords(numberIn('node/providers/contract/provider.ts', 'CHUNKS_MAX'))} chunks is refused`,
     `may have ${numberIn('node/enrichment/prepare/source-rows.ts', 'ARTIFACT_BYTES_MAX') / MIB} MiB of vectors`,
   ],
-  'docs/metrics.md': [
+  'docs/reference/metrics.md': [
     `on their health port: a store on ${port.health}, an inference server on ${port.inferenceHealth}`,
     `The ${numberIn('node/steering/metrics/table-metrics.ts', 'TABLES_SHOWN_MAX')} tables with the most bytes`,
     `at most once in ${inWords(seconds('node/steering/metrics/table-metrics.ts', 'KEPT_MS'))} seconds`,
@@ -114,8 +114,13 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `does not answer within ${inWords(seconds('node/steering/metrics/cluster-metrics.ts', 'SUMMARY_MS'))} seconds, that is left out`,
     `other writes came first for ${inWords(seconds('node/transactions/transaction-runner.ts', 'CONTENTION_DEADLINE_MS'))} seconds`,
   ],
-  'docs/providers.md': [],
-  'docs/vectors.md': [
+  'docs/how-to/install-operator.md': [
+    `50m, 128 to ${/limits: \{ memory: (\d+)Mi/.exec(sourceOf('charts/quarry/values.yaml'))?.[1]} MiB`,
+    `which is ${seconds('operator/runtime/health/orderly-end.ts', 'END_GRACE_MS')} s at most`,
+    `hangs for ${numberIn('operator/runtime/health/operator-health.ts', 'HANG_MS_MAX') === MINUTE_MS ? 'a minute' : '?'}`,
+  ],
+  'docs/how-to/providers.md': [],
+  'docs/how-to/vectors.md': [
     `up to ${numberIn('node/catalog/tables/table-indexes.ts', 'INDEXES_MAX')} indexes of type \`embeddings\``,
     `ships with Quarry: ${staticNumbers} numbers`,
     `a pause of up to ${numberIn('node/enrichment/enrichment-round.ts', 'RETRY_PERIOD_MS') === MINUTE_MS ? 'a minute' : '?'}`,
@@ -141,32 +146,36 @@ export const OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'Five minutes with models': 'a title',
     'for a minute and a half at most': 'the sum of delays with jitter (cli/load/batch-writer.ts)',
   },
-  'docs/cluster.md': {
+  'docs/how-to/run-a-cluster.md': {
     'Three nodes and etcd on one machine with two cores': 'measured',
     'writes of 1 KiB in a second': 'measured',
     'acknowledged again within 10.5 s': 'measured',
     'with 1,000 shards (334 elections) was replaced as leader everywhere after 11.1 s': 'measured',
     'holds them up for 31 ms': 'measured',
   },
-  'docs/images.md': {},
-  'docs/media.md': {
+  'docs/lab/images.md': {},
+  'docs/how-to/media.md': {
     'which is some thousand chunks': 'an example of the limit before it',
     '/0089-chunks': 'the name of a file',
   },
-  'docs/metrics.md': {},
-  'docs/providers.md': {},
-  'docs/vectors.md': { 'In five minutes': 'a title' },
+  'docs/reference/metrics.md': {},
+  'docs/how-to/providers.md': {},
+  'docs/how-to/vectors.md': { 'In five minutes': 'a title' },
   'ops/README.md': {},
   'clients/typescript/README.md': {},
 }
 
-/** Documents whose numbers are what was measured, or found, at one time. */
+/** Documents whose numbers are what was measured or found at one time, or what a test sees when it follows them. */
 export const RECORDS: readonly string[] = [
-  'docs/acceptance.md',
-  'docs/benchmarks.md',
-  'docs/faults.md',
-  'docs/first-minutes.md',
-  'docs/simulation.md',
+  'docs/lab/acceptance.md',
+  'docs/lab/default-ranking.md',
+  'docs/lab/second-review.md',
+  'docs/lab/benchmarks.md',
+  'docs/lab/faults.md',
+  'docs/lab/first-minutes.md',
+  'docs/lab/simulation.md',
+  // first-cluster.long.test.ts follows it to the letter.
+  'docs/tutorials/first-cluster.md',
 ]
 
 /** Addresses of this machine that stand for somebody else's server. */

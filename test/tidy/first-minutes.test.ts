@@ -1,4 +1,4 @@
-// docs/first-minutes.md names a test for what it says: these tests exist.
+// docs/lab/first-minutes.md names a test for what it says: these tests exist.
 
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ function textOf(file: string): string {
 }
 
 /** In a row of the table; a title may be the constant end or beginning of one with parameters. */
-const citations = [...textOf('docs/first-minutes.md').matchAll(CITED)].map(({ groups }) => ({
+const citations = [...textOf('docs/lab/first-minutes.md').matchAll(CITED)].map(({ groups }) => ({
   file: groups?.['file'] ?? '',
   title: groups?.['title'] ?? '',
 }))
@@ -28,7 +28,9 @@ describe('the table of what a newcomer found', () => {
   })
 
   it('has a row for each of the eighteen defects', () => {
-    const rows = textOf('docs/first-minutes.md').matchAll(/^\| (?<number>\d+) +\| .* \| `test\//gm)
+    const rows = textOf('docs/lab/first-minutes.md').matchAll(
+      /^\| (?<number>\d+) +\| .* \| `test\//gm,
+    )
 
     expect([...rows].map(({ groups }) => Number(groups?.['number'])).slice(0, 18)).to.deep.equal(
       Array.from({ length: 18 }, (_, index) => index + 1),

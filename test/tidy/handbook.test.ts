@@ -1,4 +1,4 @@
-// docs/operator/handbook.md against the code: its tables are made (readme.test.ts), and this is about the rest.
+// docs/reference/handbook.md against the code: its tables are made (readme.test.ts), and this is about the rest.
 
 import { globSync } from 'node:fs'
 import { expect } from 'chai'
@@ -13,7 +13,7 @@ import { isKnownEvent } from '../../operator/handbook/events.ts'
 import { OPERATIONS } from '../../operator/handbook/operations.ts'
 import { ROOT, textOf } from './imports.ts'
 
-const PAGE = 'docs/operator/handbook.md'
+const PAGE = 'docs/reference/handbook.md'
 /** The version of the kind, and who reports events. */
 const OTHER_NAMES: ReadonlySet<string> = new Set(['v1alpha1', 'operator'])
 /** The runtime has reasons of the API server, and none of its own. */

@@ -1,10 +1,10 @@
-// What the bytes of the images are, as the table of docs/images.md.
+// What the bytes of the images are, as the table of docs/lab/images.md.
 
 import { bytesOf } from '../../images/build-image.ts'
 import type { Image } from '../../images/oci/layout.ts'
 import { markdownTable } from './readme-tables.ts'
 
-export const SIZES_DOCUMENT = 'docs/images.md'
+export const SIZES_DOCUMENT = 'docs/lab/images.md'
 const MEGABYTE = 1_000_000
 /** A package with less is one of "other packages". */
 const NAMED_BYTES_MIN = 2 * MEGABYTE

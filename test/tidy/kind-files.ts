@@ -9,7 +9,7 @@ import { conditionRows, fieldRows, ruleMessages } from '../../operator/kinds/crd
 import { buildStoreClusterCrd } from '../../operator/kinds/crd/store-cluster-crd.ts'
 import { markdownTable, withTables } from './readme-tables.ts'
 
-const PAGE = 'docs/operator/store-cluster.md'
+const PAGE = 'docs/reference/store-cluster.md'
 const MADE = '# Made by "npm run crds" from operator/kinds; edit that.\n'
 /** Each text stays on its line, and each part is written out. */
 const YAML_OPTIONS = { lineWidth: 0, aliasDuplicateObjects: false } as const

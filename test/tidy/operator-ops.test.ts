@@ -1,4 +1,4 @@
-// What people are told about the metrics of the operator is true: docs/metrics.md, the alerts and the dashboard in ops/
+// What people are told about the metrics of the operator is true: docs/reference/metrics.md, the alerts and the dashboard in ops/
 // against what the operator exports.
 
 import { expect } from 'chai'

@@ -1,4 +1,4 @@
-// What operators are told about metrics is true: docs/metrics.md, the alerts and the dashboard in ops/
+// What operators are told about metrics is true: docs/reference/metrics.md, the alerts and the dashboard in ops/
 // against what both servers really export.
 
 import { globSync } from 'node:fs'

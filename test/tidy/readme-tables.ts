@@ -41,9 +41,9 @@ export const DOCUMENTS: Readonly<Record<string, Tables>> = {
     'exit codes': () => exitCodesTable(),
     limits: () => limitsTable(),
   },
-  'docs/images.md': { 'left out': () => leftOutTable() },
-  'docs/cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
-  'docs/operator/handbook.md': handbookTables(),
+  'docs/lab/images.md': { 'left out': () => leftOutTable() },
+  'docs/how-to/run-a-cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
+  'docs/reference/handbook.md': handbookTables(),
 }
 
 /** Writes every table between `<!-- table: NAME -->` and `<!-- /table -->` again. */

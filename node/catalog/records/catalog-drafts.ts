@@ -1,4 +1,4 @@
-// Tables whose shards do not fit into one commit of the coordination store. Described in docs/formats/catalog.md.
+// Tables whose shards do not fit into one commit of the coordination store. Described in docs/reference/formats/catalog.md.
 //
 //   (nothing) ──draft──► shards, part by part ──table, no draft──► (published)
 //                            │ creator fails                          │ table dropped

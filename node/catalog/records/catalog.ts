@@ -1,4 +1,4 @@
-// The table records and shard maps in the coordination store. Described in docs/formats/catalog.md.
+// The table records and shard maps in the coordination store. Described in docs/reference/formats/catalog.md.
 //
 // Invariants:
 //   CT1  A table's record and the keys of its shards come with one commit and go with one commit. Where they do

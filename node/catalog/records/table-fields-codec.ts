@@ -1,4 +1,4 @@
-// A page of a table's list of fields. Format: docs/formats/catalog.md.
+// A page of a table's list of fields. Format: docs/reference/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { parseTableFields, type TableField } from '../../schema/table-field.ts'

@@ -1,4 +1,4 @@
-// The keys and values of tables and shards in the coordination store. Format: docs/formats/catalog.md.
+// The keys and values of tables and shards in the coordination store. Format: docs/reference/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { TableReplication } from '../../controller/core/view/cluster-view.ts'

@@ -1,5 +1,5 @@
 // What stays in the coordination store of a cluster after a table was dropped, until no node has anything of it.
-// Format: docs/formats/catalog.md.
+// Format: docs/reference/formats/catalog.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { isText, isWhole, parseJsonRecord } from '../../../lib/json-record.ts'

@@ -1,5 +1,5 @@
 // What a node remembers on its disk of the control plane, so that it refuses an older one after a restart.
-// Format: docs/formats/data-directory.md.
+// Format: docs/reference/formats/data-directory.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { isText, isWhole } from '../../../lib/json-record.ts'

@@ -1,5 +1,5 @@
 // What nodes say of themselves to a control plane that is older than they are, and that it was recovered.
-// Format: docs/formats/cluster.md.
+// Format: docs/reference/formats/cluster.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'

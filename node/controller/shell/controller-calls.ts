@@ -1,4 +1,4 @@
-// The controller over the peer protocol. Format: docs/formats/controller-calls.md.
+// The controller over the peer protocol. Format: docs/reference/formats/controller-calls.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { NodeRegistration } from '../core/records/node-record.ts'

@@ -1,5 +1,5 @@
 // What the elected controller is asked, by its own node or by another one.
-// Format: docs/formats/controller-calls.md.
+// Format: docs/reference/formats/controller-calls.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'

@@ -1,5 +1,5 @@
 // Where the logs of a node's replicas end, for the controller that has to compare them.
-// Format: docs/formats/controller-calls.md.
+// Format: docs/reference/formats/controller-calls.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { isText, isWhole, parseJsonRecord, type JsonRecord } from '../../../lib/json-record.ts'

@@ -1,4 +1,4 @@
-// Frames: the parts of messages inside records. Format: docs/formats/peer-protocol.md.
+// Frames: the parts of messages inside records. Format: docs/reference/formats/peer-protocol.md.
 
 import { ServiceError, type ErrorCode } from '../../../lib/errors.ts'
 import { isErrorCode } from './error-codes.ts'

@@ -1,4 +1,4 @@
-// The bytes of a handshake. Format: docs/formats/peer-protocol.md.
+// The bytes of a handshake. Format: docs/reference/formats/peer-protocol.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'

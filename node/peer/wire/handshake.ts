@@ -1,4 +1,4 @@
-// Who is there, of which cluster, and which version do we speak? Format: docs/formats/peer-protocol.md.
+// Who is there, of which cluster, and which version do we speak? Format: docs/reference/formats/peer-protocol.md.
 //
 //   dialer    hello ───────────►        names, versions, limits, nonce
 //             ◄──────── challenge       version, limits, nonce

@@ -1,4 +1,4 @@
-// Records: what a connection carries after the handshake. Format: docs/formats/peer-protocol.md.
+// Records: what a connection carries after the handshake. Format: docs/reference/formats/peer-protocol.md.
 //
 //   u32 length of the rest │ frames │ check
 //

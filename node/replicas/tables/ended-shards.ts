@@ -1,5 +1,5 @@
 // Keys by which the leaders of a dropped table's shards say that no transaction is open there any more.
-// Described in docs/formats/catalog.md.
+// Described in docs/reference/formats/catalog.md.
 
 import type { ShardId } from '../../shard/shard-id.ts'
 

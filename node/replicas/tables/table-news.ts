@@ -1,5 +1,5 @@
 // Nodes tell each other of changed tables, so that a client that was answered may use the table at any node.
-// Described in docs/formats/catalog.md.
+// Described in docs/reference/formats/catalog.md.
 
 import type { Log } from '../../../lib/log.ts'
 import { messageOf } from '../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// The bytes of beats and their answers. Described in docs/formats/replication-messages.md.
+// The bytes of beats and their answers. Described in docs/reference/formats/replication-messages.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'

@@ -1,4 +1,4 @@
-// The bytes of replication messages. Described in docs/formats/replication-messages.md.
+// The bytes of replication messages. Described in docs/reference/formats/replication-messages.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'

@@ -1,5 +1,5 @@
 // The snapshots that a node receives, from the first page to the replica's place. Format and order:
-// docs/formats/replica-snapshot.md, "On disk".
+// docs/reference/formats/replica-snapshot.md, "On disk".
 //
 //   <log>.arriving ──whole, synced──► <log> ──`restart` mark, swap──► gone: store and indexes are in place
 //

@@ -1,5 +1,5 @@
 // The hash of a store's content (INV-R7). Two replicas that have applied the same log entries have the
-// same one. Format: docs/formats/replica-snapshot.md.
+// same one. Format: docs/reference/formats/replica-snapshot.md.
 
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'

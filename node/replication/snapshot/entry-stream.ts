@@ -1,4 +1,4 @@
-// The stream of entries: a store as one run of bytes. Format: docs/formats/replica-snapshot.md.
+// The stream of entries: a store as one run of bytes. Format: docs/reference/formats/replica-snapshot.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { KvEntry } from '../../storage/kv-store.ts'

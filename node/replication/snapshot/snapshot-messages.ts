@@ -1,4 +1,4 @@
-// The messages about snapshots, except pages. Format: docs/formats/replica-snapshot.md.
+// The messages about snapshots, except pages. Format: docs/reference/formats/replica-snapshot.md.
 
 import { assert } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// Pages of a snapshot. Format: docs/formats/replica-snapshot.md.
+// Pages of a snapshot. Format: docs/reference/formats/replica-snapshot.md.
 //
 // Invariants:
 //   PG1  The crcs of pages are chained, so a page that was changed, left out, repeated or moved does not

@@ -35,7 +35,7 @@ export class CommandView {
     return this.#nextOrdinal
   }
 
-  /** For a new document; undefined when the shard has given all of them (docs/formats/shard.md). */
+  /** For a new document; undefined when the shard has given all of them (docs/reference/formats/shard.md). */
   takeOrdinal(): number | undefined {
     if (this.#nextOrdinal >= ORDINAL_END) return undefined
     this.#nextOrdinal += 1

@@ -1,5 +1,5 @@
 // How far the build of an index had come at a clean stop, so that the next start continues it.
-// Format: docs/formats/text-index-directory.md.
+// Format: docs/reference/formats/text-index-directory.md.
 //
 // Invariants:
 //   SB1  The file is written when the index is flushed and closed to changes, and removed before the index is

@@ -1,5 +1,5 @@
 // How far the log has been applied to the store, in the same write as the effects. Described in
-// docs/formats/shard.md.
+// docs/reference/formats/shard.md.
 
 import type { LogPosition } from '../../journal/log-position.ts'
 import type { KvStore } from '../../storage/kv-store.ts'

@@ -1,4 +1,4 @@
-// The value under COLLECTED_KEY. Described in docs/formats/shard.md.
+// The value under COLLECTED_KEY. Described in docs/reference/formats/shard.md.
 
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
 import { ByteReader, ByteWriter } from './byte-codec.ts'

@@ -1,5 +1,5 @@
 // A document as it lies on disk: a fixed header, then the JSON text that goes back to the client.
-// Described in docs/formats/shard.md.
+// Described in docs/reference/formats/shard.md.
 //
 //   0  format   1  flags (bit 0: deleted)   2  TTL generation, u16
 //   4  version, u64   12  expires at, milliseconds since 1970, u64, 0 = never

@@ -1,5 +1,5 @@
 // How far a shard's leader has made the artifacts of an index, for the leader after it. Described in
-// docs/formats/shard.md.
+// docs/reference/formats/shard.md.
 
 import type { KvStore } from '../../storage/kv-store.ts'
 import type { EnrichmentProgress, WalkedSpan } from '../command/enrich-command.ts'

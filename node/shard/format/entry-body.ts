@@ -1,4 +1,4 @@
-// The body of a journal entry: the effects of one command on one shard. Described in docs/formats/shard.md.
+// The body of a journal entry: the effects of one command on one shard. Described in docs/reference/formats/shard.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// The intent that a prepared transaction leaves on a key until its resolution. Format: docs/formats/shard.md.
+// The intent that a prepared transaction leaves on a key until its resolution. Format: docs/reference/formats/shard.md.
 
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// The keys of a shard's store. Described in docs/formats/shard.md; golden keys in test/golden.
+// The keys of a shard's store. Described in docs/reference/formats/shard.md; golden keys in test/golden.
 //
 // Where something follows a document key, the key is escaped so that byte order is kept and no key
 // is a prefix of another's records: 00 becomes 00 FF, and 00 01 ends it.

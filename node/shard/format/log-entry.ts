@@ -1,7 +1,7 @@
 // One entry of a shard's log: what a command touched, not what it wrote. With one replica the
 // documents lie beside the entry in the same atomic batch, so the log need not repeat them: index
 // consumers read the document by key, and the collector learns here what was overwritten.
-// Described in docs/formats/shard.md.
+// Described in docs/reference/formats/shard.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'

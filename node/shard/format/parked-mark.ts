@@ -1,4 +1,4 @@
-// The mark of a document whose artifact is parked. Described in docs/formats/shard.md.
+// The mark of a document whose artifact is parked. Described in docs/reference/formats/shard.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import type { ParkedCause } from '../command/enrich-command.ts'

@@ -1,5 +1,5 @@
 // The one record that decides a transaction, and the short mark that outlives it.
-// Described in docs/formats/shard.md.
+// Described in docs/reference/formats/shard.md.
 //
 //   (absent) ──prepare with begin──► pending ──decide──► committed | aborted ──forget──► finished mark
 //       └───────────abandon───────────────────────────────────────────────────────────►──┘

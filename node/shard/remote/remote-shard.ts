@@ -1,4 +1,4 @@
-// A shard that another node leads. See shard.ts for the contract, and docs/formats/shard-calls.md for the bytes.
+// A shard that another node leads. See shard.ts for the contract, and docs/reference/formats/shard-calls.md for the bytes.
 
 import { assert } from '../../../lib/assert.ts'
 import { isServiceError } from '../../../lib/errors.ts'

@@ -1,4 +1,4 @@
-// The calls that any replica of a shard answers (docs/formats/shard-calls.md): how they are written, and how this
+// The calls that any replica of a shard answers (docs/reference/formats/shard-calls.md): how they are written, and how this
 // node answers them.
 
 import type { Sliced } from '../../../lib/sliced.ts'

@@ -1,4 +1,4 @@
-// Answers the calls that other nodes make to the shards of this one (docs/formats/shard-calls.md).
+// Answers the calls that other nodes make to the shards of this one (docs/reference/formats/shard-calls.md).
 //
 // Invariants:
 //   SV1  A message that is malformed reaches no shard: its caller hears INVALID_ARGUMENT.

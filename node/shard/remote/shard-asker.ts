@@ -49,7 +49,7 @@ export interface OpenQuestion {
   readonly signal: AbortSignal
 }
 
-/** Puts questions to the leader of one shard, in the bytes of docs/formats/shard-calls.md. */
+/** Puts questions to the leader of one shard, in the bytes of docs/reference/formats/shard-calls.md. */
 export class ShardAsker {
   readonly #opener: AnswerOpener
   readonly #options: ShardAskerOptions

@@ -1,5 +1,5 @@
 // The calls of a shard between nodes: their numbers, lanes, arguments and answers, as
-// docs/formats/shard-calls.md lists them. A new method of Shard gets its row here.
+// docs/reference/formats/shard-calls.md lists them. A new method of Shard gets its row here.
 
 import type { Sliced } from '../../../lib/sliced.ts'
 import type { IndexStatus } from '../following/index-health.ts'

@@ -60,7 +60,7 @@ export const GOOD_STATUS: Readonly<Record<ConditionType, ConditionStatus | undef
   SafeguardsOff: undefined,
 }
 
-/** Where docs/operator/handbook.md tells more: the procedure, or the section of the condition. */
+/** Where docs/reference/handbook.md tells more: the procedure, or the section of the condition. */
 export function anchorFor(type: string, advice: Advice | undefined): string {
   return slugOf(advice?.procedure === undefined ? type : PROCEDURES[advice.procedure])
 }

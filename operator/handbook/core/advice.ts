@@ -21,7 +21,7 @@ export interface Advice {
 /** Advice about each reason that a condition may give. */
 export type AdviceOf<Of extends ConditionType> = Readonly<Record<ReasonOf<Of>, Advice>>
 
-/** What people do step by step: headings of docs/operator/handbook.md. */
+/** What people do step by step: headings of docs/reference/handbook.md. */
 export const PROCEDURES = {
   volumeFull: 'A volume is full',
   kubernetesNodeGone: 'A Kubernetes node is gone for good',

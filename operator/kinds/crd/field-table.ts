@@ -1,4 +1,4 @@
-// The fields of StoreCluster as rows for people: the table of docs/operator/store-cluster.md.
+// The fields of StoreCluster as rows for people: the table of docs/reference/store-cluster.md.
 
 import { CONDITION_MEANINGS, CONDITION_REASONS } from '../cluster/conditions.ts'
 import { storeClusterSchema } from './store-cluster-crd.ts'

@@ -57,9 +57,9 @@ describe('StoreCluster at the API server', function () {
   })
 
   it('accepts the samples, and the examples of pages', async () => {
-    const page = readFileSync(join(ROOT, 'docs/operator/store-cluster.md'), 'utf8')
+    const page = readFileSync(join(ROOT, 'docs/reference/store-cluster.md'), 'utf8')
     const example = /```yaml\n([^]*?)```/.exec(page)?.[1] ?? ''
-    const first = readFileSync(join(ROOT, 'docs/operator/first-cluster.md'), 'utf8')
+    const first = readFileSync(join(ROOT, 'docs/tutorials/first-cluster.md'), 'utf8')
     const typed = [...first.matchAll(/<<'END'.*\n([^]*?)\nEND\n/g)].map(([, body = '']) => body)
     const samples = globSync('charts/quarry/samples/*.yaml', { cwd: ROOT })
     expect(typed).to.have.length(2)

@@ -1,4 +1,4 @@
-// docs/operator/first-cluster.md, followed to the letter: each block of the page is run as it is, and prints what the page
+// docs/tutorials/first-cluster.md, followed to the letter: each block of the page is run as it is, and prints what the page
 // says that a reader sees.
 
 import { expect } from 'chai'
@@ -9,7 +9,7 @@ import { FollowedPage } from '../support/followed-page.ts'
 import { namespacesOf, removeKind, removeQuarry } from '../support/fresh-kubernetes.ts'
 import { openTier, START_LIMIT_MS, type Tier } from '../support/tier.ts'
 
-const PAGE = 'docs/operator/first-cluster.md'
+const PAGE = 'docs/tutorials/first-cluster.md'
 const HIT = /book\/1\n +\{"id":"book\/1","title":"Sea charts of the north"\}\n1 hit in /
 
 describe('the page for a first cluster', function () {

@@ -112,7 +112,7 @@ describe('a cluster of one node', function () {
     await create(other)
 
     // Without any help: the finalizer of the cluster is the operator's to take away. One whose rights are in the namespace
-    // itself loses them first, as docs/operator/install.md says.
+    // itself loses them first, as docs/how-to/install-operator.md says.
     // Kubernetes looks again at a namespace with pods after half of their grace, which is a minute each time.
     await other.tier.kubectl(['delete', 'namespace', other.name, '--timeout=400s'], {
       limitMs: 420_000,

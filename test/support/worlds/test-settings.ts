@@ -20,7 +20,7 @@ export interface TestSettings {
   readonly textCorpora: number
   /** How long a server is kept busy by its soak test. */
   readonly soakSeconds: number
-  /** Whether a soak test puts its figures into docs/benchmarks.md. */
+  /** Whether a soak test puts its figures into docs/lab/benchmarks.md. */
   readonly soakUpdates: boolean
   /** Disks after a power failure that the test of the traced store opens. */
   readonly powerImages: number

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { SCENARIOS } from '../../support/cluster-lab/scenarios/all-scenarios.ts'
 
-const PAGE = path.resolve(import.meta.dirname, '../../../docs/faults.md')
+const PAGE = path.resolve(import.meta.dirname, '../../../docs/lab/faults.md')
 
 describe('the fault table', () => {
   it('has a row for each scenario, in its words', () => {

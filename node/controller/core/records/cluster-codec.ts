@@ -1,5 +1,5 @@
 // Keys and values of the cluster, its nodes, shards' configurations and moves in the coordination store.
-// Format: docs/formats/cluster.md.
+// Format: docs/reference/formats/cluster.md.
 
 import { ServiceError } from '../../../../lib/errors.ts'
 import type {

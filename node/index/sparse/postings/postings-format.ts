@@ -1,4 +1,4 @@
-// Numbers that the writer and the reader of postings share. Format: docs/formats/sparse-segment.md.
+// Numbers that the writer and the reader of postings share. Format: docs/reference/formats/sparse-segment.md.
 
 export const POSTINGS_MAGIC = 0x50535151 // QQSP
 export const POSTINGS_VERSION = 1

@@ -1,4 +1,4 @@
-// Writes the postings of one segment, term after term. Format: docs/formats/sparse-segment.md.
+// Writes the postings of one segment, term after term. Format: docs/reference/formats/sparse-segment.md.
 //
 //   postings ─► block of 128 ─► chunk ─► out
 //                     └─► table of the term ─► out       entries of 128 terms ─► out ─► directory, at the end

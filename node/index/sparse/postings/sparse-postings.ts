@@ -1,4 +1,4 @@
-// Reading what postings-writer.ts writes. Format: docs/formats/sparse-segment.md.
+// Reading what postings-writer.ts writes. Format: docs/reference/formats/sparse-segment.md.
 
 import type { PostingsSum } from '../../vector/engine/manifest.ts'
 import { damaged } from '../../vector/files/file-sums.ts'

@@ -1,4 +1,4 @@
-// Segments of sparse vectors. Format: docs/formats/sparse-segment.md.
+// Segments of sparse vectors. Format: docs/reference/formats/sparse-segment.md.
 
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { SparseIndexSettings } from '../../../embedding/sparse-settings.ts'

@@ -1,4 +1,4 @@
-// Reading and writing the bytes of a segment. Format: docs/formats/text-segment.md.
+// Reading and writing the bytes of a segment. Format: docs/reference/formats/text-segment.md.
 //
 // A file is pages of 32 KiB, each with a checksum in the trailer, which has its own. A page is
 // verified whenever it comes from the disk, so damage is CORRUPTION at the first read of it.

@@ -1,4 +1,4 @@
-// The files of an index. Format: docs/formats/text-segment.md, "The directory".
+// The files of an index. Format: docs/reference/formats/text-segment.md, "The directory".
 
 import { linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

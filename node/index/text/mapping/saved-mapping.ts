@@ -1,6 +1,6 @@
 // The file `mapping` beside a text index: by which schema, which fields of the table's list and which
 // analysis its documents were mapped.
-// Format: docs/formats/text-index-directory.md.
+// Format: docs/reference/formats/text-index-directory.md.
 
 import { readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -3,7 +3,7 @@
 //
 //   [[west,south,east,north],["point",[lon,lat]],["polygon",[lon,lat,lon,lat,...],[...]],...]
 //
-// Equal shapes are one term. Format: docs/formats/text-index-directory.md.
+// Equal shapes are one term. Format: docs/reference/formats/text-index-directory.md.
 
 import { must } from '../../../../lib/assert.ts'
 import { boxesMeet, type Box, type Path } from '../../../geo/plane.ts'

@@ -1,4 +1,4 @@
-// Reading what postings-writer.ts writes. Format: docs/formats/text-segment.md, "Postings".
+// Reading what postings-writer.ts writes. Format: docs/reference/formats/text-segment.md, "Postings".
 
 import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../encoding/bit-packing.ts'
 import { ByteBufferReader } from '../encoding/byte-buffer.ts'

@@ -1,4 +1,4 @@
-// The postings of one term as bytes. Format: docs/formats/text-segment.md, "Postings".
+// The postings of one term as bytes. Format: docs/reference/formats/text-segment.md, "Postings".
 
 import { assert } from '../../../../lib/assert.ts'
 import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../encoding/bit-packing.ts'

@@ -1,5 +1,5 @@
 // Writes a column of a new segment from the columns of its source segments. Format:
-// docs/formats/text-segment.md, "Columns".
+// docs/reference/formats/text-segment.md, "Columns".
 
 import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import { isOftenPresent, LISTED_SHARE, type ColumnPlace, type ColumnReader } from './column.ts'

@@ -1,5 +1,5 @@
 // A field's values by document, for sorting, ranges and aggregation.
-// Format: docs/formats/text-segment.md, "Columns".
+// Format: docs/reference/formats/text-segment.md, "Columns".
 
 import { readUint32 } from '../encoding/byte-buffer.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'

@@ -1,6 +1,6 @@
 // Sorted texts in front-coded blocks of 32, with the first text of each block in memory.
 // Terms are UTF-8; keys are bytes, held as strings of one code unit a byte ("latin1"). The bytes of both
-// ascend, which is the order of `compareTexts`: lookups halve the blocks by it. Format: docs/formats/text-segment.md, "Dictionaries".
+// ascend, which is the order of `compareTexts`: lookups halve the blocks by it. Format: docs/reference/formats/text-segment.md, "Dictionaries".
 
 import { assert } from '../../../../lib/assert.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'

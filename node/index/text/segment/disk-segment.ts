@@ -1,4 +1,4 @@
-// A segment that does not change. Format: docs/formats/text-segment.md.
+// A segment that does not change. Format: docs/reference/formats/text-segment.md.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { DiskColumn, type ColumnPlace, type ColumnReader } from './column.ts'

@@ -1,4 +1,4 @@
-// Writes the norms of a field of a new segment. Format: docs/formats/text-segment.md, "Norms".
+// Writes the norms of a field of a new segment. Format: docs/reference/formats/text-segment.md, "Norms".
 
 import { StepMeter, type Paced, type Sliced } from '../../../../lib/sliced.ts'
 import type { SegmentOutput } from '../encoding/segment-file.ts'

@@ -1,5 +1,5 @@
 // The norms of all fields of a segment in one piece of memory that threads share, because thousands of fields
-// with a piece each would cost more than their norms. Format: docs/formats/text-segment.md, "Norms".
+// with a piece each would cost more than their norms. Format: docs/reference/formats/text-segment.md, "Norms".
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'

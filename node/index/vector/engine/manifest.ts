@@ -1,4 +1,4 @@
-// The manifest of a vector index: which segments make up its checkpoint. Format: docs/formats/vector-segment.md.
+// The manifest of a vector index: which segments make up its checkpoint. Format: docs/reference/formats/vector-segment.md.
 //
 // Invariants:
 //   VF1  The manifest is replaced as a whole, after everything that it names is durable. It has the length and

@@ -1,5 +1,5 @@
 // The segments of an index of vectors as files, or in memory for an index without files; what their rows are, the
-// store of each format says. The format of the files is described in docs/formats/vector-segment.md.
+// store of each format says. The format of the files is described in docs/reference/formats/vector-segment.md.
 
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'

@@ -1,5 +1,5 @@
 // The file of a segment's lists, but for its codes: rows that lie near to each other share a list, and each row
-// is as many small integers as a vector has numbers. Format: docs/formats/vector-segment.md.
+// is as many small integers as a vector has numbers. Format: docs/reference/formats/vector-segment.md.
 
 import { strideOf } from '../kernels/code-memory.ts'
 import type { QuantizerRange } from '../graph/quantizer.ts'

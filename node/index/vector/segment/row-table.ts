@@ -1,5 +1,5 @@
 // All of a segment but its vectors: documents by number, key and ordinal, and their rows. It is read into
-// memory as a whole. Format: docs/formats/vector-segment.md.
+// memory as a whole. Format: docs/reference/formats/vector-segment.md.
 
 import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'

@@ -1,4 +1,4 @@
-// What a write does to artifacts, as one node sends it to another. Format: docs/formats/shard-calls.md.
+// What a write does to artifacts, as one node sends it to another. Format: docs/reference/formats/shard-calls.md.
 
 import { decodeArtifact } from '../../../embedding/artifact.ts'
 import type { ArtifactWrite } from '../../../embedding/written-embeddings.ts'

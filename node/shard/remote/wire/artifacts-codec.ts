@@ -1,4 +1,4 @@
-// Artifacts that are asked for, and found. Format: docs/formats/shard-calls.md.
+// Artifacts that are asked for, and found. Format: docs/reference/formats/shard-calls.md.
 
 import type { ArtifactsAsked, FoundArtifacts } from '../../shard.ts'
 import { readIndexId, writeIndexId } from './artifact-writes-codec.ts'

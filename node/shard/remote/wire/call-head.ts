@@ -1,4 +1,4 @@
-// What every message of a shard's call begins with. Format: docs/formats/shard-calls.md.
+// What every message of a shard's call begins with. Format: docs/reference/formats/shard-calls.md.
 
 import { isErrorCode } from '../../../peer/wire/error-codes.ts'
 import type { Happened, NodeId } from '../../../peer/peer.ts'

@@ -1,5 +1,5 @@
 // Commands and what is asked about transactions, as one node sends them to another. Documents go as their
-// JSON text. Format: docs/formats/shard-calls.md. The reader checks them like a client's request, because a
+// JSON text. Format: docs/reference/formats/shard-calls.md. The reader checks them like a client's request, because a
 // shard trusts its commands.
 
 import { unreachable } from '../../../../lib/assert.ts'

@@ -1,4 +1,4 @@
-// Questions to indexes and what they tell of themselves. Format: docs/formats/shard-calls.md.
+// Questions to indexes and what they tell of themselves. Format: docs/reference/formats/shard-calls.md.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { DropCounts } from '../../../index/host/drop-report.ts'

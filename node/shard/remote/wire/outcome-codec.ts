@@ -1,4 +1,4 @@
-// The answers to commands. Format: docs/formats/shard-calls.md.
+// The answers to commands. Format: docs/reference/formats/shard-calls.md.
 
 import { unreachable } from '../../../../lib/assert.ts'
 import type {

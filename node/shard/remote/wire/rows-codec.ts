@@ -1,4 +1,4 @@
-// Rows of a scan in messages. Format: docs/formats/shard-calls.md.
+// Rows of a scan in messages. Format: docs/reference/formats/shard-calls.md.
 
 import type { ScanRow } from '../../shard.ts'
 import { PART_BYTES } from './call-limits.ts'

@@ -1,6 +1,6 @@
 // Plain data of any shape: the requests and answers of indexes, which only their kinds know. Everything
 // that a structured clone keeps and that they use survives: undefined, numbers that are not finite, -0,
-// bigints, lone surrogates, buffers, typed arrays, maps and sets. Format: docs/formats/shard-calls.md.
+// bigints, lone surrogates, buffers, typed arrays, maps and sets. Format: docs/reference/formats/shard-calls.md.
 
 import { assert } from '../../../../lib/assert.ts'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'

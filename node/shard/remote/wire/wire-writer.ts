@@ -9,7 +9,7 @@ const SMALL_PART_BYTES = 64 * 1024
 const SCRATCH = Buffer.alloc(8)
 
 /**
- * Writes the fields of docs/formats/shard-calls.md into parts that lie one behind the other. Long values
+ * Writes the fields of docs/reference/formats/shard-calls.md into parts that lie one behind the other. Long values
  * are not copied, so their owner must not change them.
  */
 export class WireWriter {

@@ -9,7 +9,7 @@ import { PAUSES } from './pauses.ts'
 import { RESTARTS } from './restarts.ts'
 import type { Scenario } from './scenario.ts'
 
-/** The fault table; docs/faults.md says what each row shows. */
+/** The fault table; docs/lab/faults.md says what each row shows. */
 export const SCENARIOS: readonly Scenario[] = [
   ...KILLS,
   ...PAUSES,

@@ -128,7 +128,7 @@ describe('what needs attention', () => {
     expect(attention.map(({ type, reason }) => `${type} ${reason}`)).to.deep.equal([
       'EtcdReady QuorumLost',
     ])
-    expect(attention[0]?.page).to.equal('docs/operator/handbook.md#etcd-lost-its-quorum')
+    expect(attention[0]?.page).to.equal('docs/reference/handbook.md#etcd-lost-its-quorum')
   })
 
   it('is nothing of a cluster that starts, sleeps or is well', () => {

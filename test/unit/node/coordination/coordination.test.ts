@@ -132,7 +132,7 @@ describe('EmbeddedCoordination', () => {
     await store.close()
   })
 
-  it('stores what docs/formats/coordination.md says', async () => {
+  it('stores what docs/reference/formats/coordination.md says', async () => {
     const backing = new MemoryKvStore()
     await using store = new EmbeddedCoordination(backing, systemClock)
     await store.commit({ when: [], changes: [putting('/old', '')] })

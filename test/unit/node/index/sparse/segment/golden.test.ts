@@ -1,4 +1,4 @@
-// The directory of an index as the first version of the format wrote it (docs/formats/sparse-segment.md).
+// The directory of an index as the first version of the format wrote it (docs/reference/formats/sparse-segment.md).
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -46,7 +46,7 @@ function argumentOf(name: keyof typeof SHARD_CALLS): unknown {
 }
 
 describe('messages of shard calls', () => {
-  it('have the numbers and bytes of docs/formats/shard-calls.md', () => {
+  it('have the numbers and bytes of docs/reference/formats/shard-calls.md', () => {
     expect(OPERATIONS).to.deep.equal(golden.operations)
     expect(hexOf(openingMessages())).to.deep.equal(golden.openings)
     expect(hexOf(answerMessages())).to.deep.equal(golden.answers)
