@@ -7,7 +7,7 @@ import { runAtOnce } from '../../lib/sliced.ts'
 import { parseExact } from '../../node/document/exact-json.ts'
 import { aggregationResults } from '../../node/index/text/aggregation/aggregation-result.ts'
 import { mergePartials } from '../../node/index/text/aggregation/merge-partials.ts'
-import type { TextIndexStats } from '../../node/index/text/engine/text-index.ts'
+import type { SegmentedStats } from '../../node/index/segments/segmented-index.ts'
 import { runTextSearch } from '../../node/index/text/search/run-text-search.ts'
 import type { TextSearchAnswer } from '../../node/index/text/search/text-search.ts'
 import { packBatch } from '../../node/index/host/document-batch.ts'
@@ -92,7 +92,7 @@ export class QuarryEngine implements TextEngine {
     return { total, figures: buckets.map(({ doc_count: count }) => count) }
   }
 
-  stats(): TextIndexStats {
+  stats(): SegmentedStats {
     return this.#held.index.stats()
   }
 

@@ -15,7 +15,7 @@ import {
   type VectorEngine,
 } from '../../node/embedding/settings.ts'
 import { whyUnavailable } from '../../node/index/vector/graph/graph-libraries.ts'
-import { defaultVectorIndexLimits } from '../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../node/index/rows/row-segments.ts'
 import { putVectors } from '../support/worlds/vector-documents.ts'
 import { PLAIN_DISTANCES, VectorWorld } from '../support/worlds/vector-world.ts'
 
@@ -147,14 +147,14 @@ function shareFound(
 
 function limitsOf({ graphs, lists }: { readonly graphs: number; readonly lists: number }) {
   const mergePolicy = {
-    ...defaultVectorIndexLimits.mergePolicy,
+    ...defaultRowsIndexLimits.mergePolicy,
     graphRowsMin: graphs,
     settledGraphRowsMin: graphs,
     listedRowsMin: lists,
     extendedRatio: 0.25,
     settledRatio: 0.01,
   }
-  return { ...defaultVectorIndexLimits, tailRowsMax: WRITTEN_TOGETHER, mergePolicy }
+  return { ...defaultRowsIndexLimits, tailRowsMax: WRITTEN_TOGETHER, mergePolicy }
 }
 
 /** Box and Muller. */

@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { seededRandom, type Random } from '../../lib/random.ts'
 import type { DenseIndexSettings } from '../../node/embedding/settings.ts'
 import type { DocumentChange } from '../../node/index/host/document-batch.ts'
-import { defaultVectorIndexLimits } from '../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../node/index/rows/row-segments.ts'
 import { CrashingFiles, type Survival } from '../support/fakes/crashing-files.ts'
 import { HeldDiskWork } from '../support/fakes/held-disk-work.ts'
 import { parseTestSettings } from '../support/worlds/test-settings.ts'
@@ -25,9 +25,9 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'f16',
 }
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
-    ...defaultVectorIndexLimits.mergePolicy,
+    ...defaultRowsIndexLimits.mergePolicy,
     graphRowsMin: 8,
     settledGraphRowsMin: 8,
     flatCountMax: 2,

@@ -17,7 +17,6 @@ const SHARED: readonly string[] = [
   'FL',
   'H',
   'HC',
-  'I',
   'L',
   'LT',
   'M',

@@ -24,7 +24,7 @@ import type { Segment } from '../../../node/index/text/segment/segment.ts'
 import { writeSegment } from '../../../node/index/text/segment/segment-writer.ts'
 import { TextMerge } from '../../../node/index/text/segment/text-merge.ts'
 import { TextOrder } from '../../../node/index/text/segment/text-order.ts'
-import { firstAtLeast, orderOf } from '../../../node/index/vector/segment/radix-sort.ts'
+import { firstAtLeast, orderOf } from '../../../node/index/rows/radix-sort.ts'
 import { compareUtf8, randomText, valueOf, wordOf } from './script-texts.ts'
 import { EVERYTHING, MemoryTextIndex } from '../worlds/memory-text-index.ts'
 

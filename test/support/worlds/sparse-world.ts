@@ -9,7 +9,7 @@ import { packBatch, type DocumentChange } from '../../../node/index/host/documen
 import { DISK_WORK_HERE, type DiskWork } from '../../../node/index/files/disk-work.ts'
 import type { AskedQuestion, IndexEngine } from '../../../node/index/host/index-engine.ts'
 import { openSparseFamily } from '../../../node/index/sparse/hosted/sparse-family.ts'
-import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
+import type { RowsIndexLimits } from '../../../node/index/rows/row-segments.ts'
 import { unpackNearest } from '../../../node/index/vector/search/packed-nearest.ts'
 import type {
   NearestAnswer,
@@ -23,7 +23,7 @@ export const SPARSE_SETTINGS: SparseIndexSettings = {
 }
 
 /** A flushed tail is a segment, and soon there are several to merge. */
-export const SMALL_SPARSE_LIMITS: VectorIndexLimits = {
+export const SMALL_SPARSE_LIMITS: RowsIndexLimits = {
   tailBytesMax: 2 ** 20,
   tailRowsMax: 2000,
   mergePolicy: {
@@ -84,7 +84,7 @@ export interface SparseWorldOptions {
   readonly settings?: SparseIndexSettings
   /** Default: in memory only. */
   readonly directory?: string | undefined
-  readonly limits?: VectorIndexLimits
+  readonly limits?: RowsIndexLimits
   /** Default: this thread syncs. */
   readonly disk?: DiskWork
 }

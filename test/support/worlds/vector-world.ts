@@ -7,7 +7,7 @@ import type { DenseIndexSettings, Metric } from '../../../node/embedding/setting
 import { packBatch, type DocumentChange } from '../../../node/index/host/document-batch.ts'
 import { DISK_WORK_HERE, type DiskWork } from '../../../node/index/files/disk-work.ts'
 import type { IndexEngine, OnWork } from '../../../node/index/host/index-engine.ts'
-import type { VectorIndexLimits } from '../../../node/index/vector/engine/vector-index.ts'
+import type { RowsIndexLimits } from '../../../node/index/rows/row-segments.ts'
 import { BUILDS_HERE, type GraphBuilder } from '../../../node/index/vector/building/graph-job.ts'
 import { openVectorFamily } from '../../../node/index/vector/hosted/vector-family.ts'
 import { unpackNearest } from '../../../node/index/vector/search/packed-nearest.ts'
@@ -22,7 +22,7 @@ export interface VectorWorldOptions {
   readonly settings: DenseIndexSettings
   /** Default: in memory only. */
   readonly directory?: string | undefined
-  readonly limits?: VectorIndexLimits
+  readonly limits?: RowsIndexLimits
   /** Default: graphs are made in this thread. */
   readonly builder?: GraphBuilder
   /** Default: this thread syncs. */

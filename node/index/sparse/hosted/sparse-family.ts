@@ -8,8 +8,8 @@ import type {
   OnWork,
 } from '../../host/index-engine.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
-import type { VectorIndexLimits } from '../../vector/engine/vector-index.ts'
-import { VectorEngine } from '../../vector/hosted/vector-engine.ts'
+import type { RowsIndexLimits } from '../../rows/row-segments.ts'
+import { RowsEngine } from '../../rows/rows-engine.ts'
 import { PostingsCache } from '../postings/postings-bytes.ts'
 import { runSparse } from '../search/run-sparse.ts'
 import { openSparseIndex } from '../segment/sparse-index.ts'
@@ -27,13 +27,13 @@ interface SparseEngineParts {
   readonly disk: DiskWork
   readonly onWork: OnWork
   /** What tests choose. */
-  readonly limits: VectorIndexLimits | undefined
+  readonly limits: RowsIndexLimits | undefined
 }
 
 /** The engines of sparse vectors of one worker: they share bounds for what they keep in memory. */
 export function openSparseFamily(
   { memoryBytesMax, disk }: FamilyParts,
-  limits?: VectorIndexLimits,
+  limits?: RowsIndexLimits,
 ): EngineFamily {
   const cache = new PostingsCache(memoryBytesMax * POSTINGS_SHARE)
   return {
@@ -54,7 +54,7 @@ function* openEngine(
 ): Paced<IndexEngine> {
   const settings = sparseSettingsOf(definition.settings)
   const index = yield* openSparseIndex({ directory, settings, ...parts })
-  return new VectorEngine(index, {
+  return new RowsEngine(index, {
     directory,
     documentOf: (change) => sparseDocumentOf(change, settings),
     nearest(request) {

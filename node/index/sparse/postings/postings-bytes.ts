@@ -3,8 +3,8 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
-import { BoundedCache } from '../../text/encoding/bounded-cache.ts'
-import { damaged, openFile, readExactly, type FileSum } from '../../vector/files/file-sums.ts'
+import { BoundedCache } from '../../encoding/bounded-cache.ts'
+import { damaged, openFile, readExactly, type FileSum } from '../../rows/file-sums.ts'
 
 /** Keys of parts are one number: 2 ** 34 parts of at least 4 bytes in each of 2 ** 19 files. */
 const PARTS_PER_FILE = 2 ** 34

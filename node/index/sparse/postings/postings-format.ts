@@ -1,5 +1,7 @@
 // Numbers that the writer and the reader of postings share. Format: docs/reference/formats/sparse-segment.md.
 
+import type { FileSum } from '../../rows/file-sums.ts'
+
 export const POSTINGS_MAGIC = 0x50535151 // QQSP
 export const POSTINGS_VERSION = 1
 /** The terms of one block of the dictionary. */
@@ -15,3 +17,8 @@ export const SUM_BYTES = 4
 /** A row and its weight, where they are not packed. */
 export const POSTING_BYTES = 8
 export const WEIGHT_BYTES = 4
+
+/** A file of postings: its whole length, where its directory begins, and the sum from there to its end. */
+export interface PostingsSum extends FileSum {
+  readonly directoryAt: number
+}

@@ -6,8 +6,7 @@
 import { crc32 } from 'node:zlib'
 import { assert } from '../../../../lib/assert.ts'
 import type { Paced } from '../../../../lib/sliced.ts'
-import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../../text/encoding/bit-packing.ts'
-import type { PostingsSum } from '../../vector/engine/manifest.ts'
+import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../../encoding/bit-packing.ts'
 import type { PostingsOutput } from './postings-bytes.ts'
 import {
   BLOCK_ENTRY_BYTES,
@@ -20,6 +19,7 @@ import {
   SUM_BYTES,
   TERMS_PER_BLOCK,
   WEIGHT_BYTES,
+  type PostingsSum,
 } from './postings-format.ts'
 
 interface WrittenBlock {

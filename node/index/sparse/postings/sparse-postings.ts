@@ -1,8 +1,7 @@
 // Reading what postings-writer.ts writes. Format: docs/reference/formats/sparse-segment.md.
 
-import type { PostingsSum } from '../../vector/engine/manifest.ts'
-import { damaged } from '../../vector/files/file-sums.ts'
-import { firstAtLeast } from '../../vector/segment/radix-sort.ts'
+import { damaged } from '../../rows/file-sums.ts'
+import { firstAtLeast } from '../../rows/radix-sort.ts'
 import type { PostingsBytes } from './postings-bytes.ts'
 import {
   DIRECTORY_ENTRY_BYTES,
@@ -11,6 +10,7 @@ import {
   POSTINGS_MAGIC,
   POSTINGS_VERSION,
   TERMS_PER_BLOCK,
+  type PostingsSum,
 } from './postings-format.ts'
 import { TermPostings, type TermEntry } from './term-postings.ts'
 

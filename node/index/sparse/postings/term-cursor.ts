@@ -1,4 +1,4 @@
-import { BLOCK_LENGTH } from '../../text/encoding/bit-packing.ts'
+import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
 import type { TermPostings } from './term-postings.ts'
 
 /** Behind the last row: greater than every row's number. */

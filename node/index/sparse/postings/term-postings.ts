@@ -1,5 +1,5 @@
 import { must } from '../../../../lib/assert.ts'
-import { BLOCK_LENGTH, unpackBlock } from '../../text/encoding/bit-packing.ts'
+import { BLOCK_LENGTH, unpackBlock } from '../../encoding/bit-packing.ts'
 import type { PostingsBytes } from './postings-bytes.ts'
 import { BLOCK_ENTRY_BYTES, SUM_BYTES, WEIGHT_BYTES } from './postings-format.ts'
 

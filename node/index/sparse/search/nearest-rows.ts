@@ -1,5 +1,5 @@
 import type { NearestDocuments } from '../../vector/search/nearest-documents.ts'
-import type { DocumentRows } from '../../vector/segment/document-rows.ts'
+import type { DocumentRows } from '../../rows/document-rows.ts'
 import type { RowSink } from './max-score.ts'
 
 /** Offers the best row of each document of one part. Rows come ascending, so a document's come together. */

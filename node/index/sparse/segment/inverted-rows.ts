@@ -1,7 +1,7 @@
 // The rows of a tail by their terms.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import { orderOf } from '../../vector/segment/radix-sort.ts'
+import { orderOf } from '../../rows/radix-sort.ts'
 import type { SparseVector } from '../../vector/vector-search.ts'
 import { NO_TERM, type TermWalk, type WeighedRows } from './term-walk.ts'
 

@@ -1,8 +1,8 @@
 // Writes the postings of several segments as those of one: term after term, so that memory holds a block of each input.
 
 import { StepMeter, type Paced } from '../../../../lib/sliced.ts'
-import type { PostingsSum } from '../../vector/engine/manifest.ts'
 import type { PostingsOutput } from '../postings/postings-bytes.ts'
+import type { PostingsSum } from '../postings/postings-format.ts'
 import { PostingsWriter } from '../postings/postings-writer.ts'
 import { NO_TERM, type TermWalk } from './term-walk.ts'
 

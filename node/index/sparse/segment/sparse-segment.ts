@@ -1,7 +1,6 @@
-import type { Sliced } from '../../../../lib/sliced.ts'
-import { BLOCK_LENGTH } from '../../text/encoding/bit-packing.ts'
-import type { RowTable } from '../../vector/segment/row-table.ts'
-import { SealedRows } from '../../vector/segment/sealed-rows.ts'
+import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
+import type { RowTable } from '../../rows/row-table.ts'
+import { SealedRows } from '../../rows/sealed-rows.ts'
 import type { SparsePostings } from '../postings/sparse-postings.ts'
 import type { TermEntry } from '../postings/term-postings.ts'
 import { NO_TERM, type TermWalk, type WeighedRows } from './term-walk.ts'
@@ -12,8 +11,8 @@ export class SparseSegment extends SealedRows {
   readonly isIndexed = true
   readonly isListed = false
 
-  constructor(id: number, table: RowTable, postings: SparsePostings) {
-    super(id, table)
+  constructor(table: RowTable, postings: SparsePostings) {
+    super(table)
     this.postings = postings
   }
 
@@ -31,10 +30,7 @@ export class SparseSegment extends SealedRows {
     return new SealedTerms(this.postings)
   }
 
-  /** Postings are read when they are wanted. */
-  *warm(): Sliced<void> {}
-
-  protected closeRows(): void {
+  protected closeFiles(): void {
     this.postings.close()
   }
 }

@@ -2,61 +2,88 @@
 
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { SparseIndexSettings } from '../../../embedding/sparse-settings.ts'
-import type { ManifestSegment, PostingsSum } from '../../vector/engine/manifest.ts'
+import { damaged } from '../../rows/file-sums.ts'
+import { countKept, keptOf, TableFiller } from '../../rows/kept-documents.ts'
+import { newTable, RowTable } from '../../rows/row-table.ts'
 import {
-  SegmentStore,
-  type SegmentOrder,
-  type StoreOptions,
-  type WrittenSegment,
-} from '../../vector/engine/segment-store.ts'
-import { damaged } from '../../vector/files/file-sums.ts'
-import { countKept, keptOf, TableFiller } from '../../vector/segment/kept-documents.ts'
-import { newTable, RowTable } from '../../vector/segment/row-table.ts'
+  defaultRowsIndexLimits,
+  inputsOf,
+  RowSegments,
+  type RowsIndexLimits,
+  type RowsPlan,
+} from '../../rows/row-segments.ts'
+import type { ListedRows } from '../../rows/rows-format.ts'
+import { LivePart } from '../../segments/live-part.ts'
+import type { SegmentPlace } from '../../segments/segment-files.ts'
+import type { SegmentOrder, WrittenSegment } from '../../segments/segment-kind.ts'
 import {
   FilePostings,
   KeptPostings,
   type PostingsCache,
   type PostingsOutput,
 } from '../postings/postings-bytes.ts'
+import type { PostingsSum } from '../postings/postings-format.ts'
 import { SparsePostings } from '../postings/sparse-postings.ts'
 import { mergeTerms } from './merge-terms.ts'
-import type { SparseRows } from './sparse-index.ts'
 import { SparseSegment } from './sparse-segment.ts'
 import { SparseTail } from './sparse-tail.ts'
 
-/** What a store of sparse vectors works with. */
-export interface SparseSegmentsOptions extends StoreOptions {
+/** What segments of sparse vectors are made with. */
+export interface SparseSegmentsOptions extends SegmentPlace {
   readonly settings: SparseIndexSettings
   readonly cache: PostingsCache
+  readonly limits?: RowsIndexLimits | undefined
 }
 
-type SparseOrder = SegmentOrder<SparseRows, SparseSegment>
-type Written = WrittenSegment<SparseSegment>
+/** A segment of a checkpoint. */
+export interface SparseListed extends ListedRows {
+  /** Present in each segment of ours. */
+  readonly postings?: PostingsSum
+}
+
+type SparseLive = LivePart<SparseSegment>
+type SparseOrder = SegmentOrder<LivePart<SparseTail> | SparseLive, RowsPlan>
+type Written = WrittenSegment<SparseLive, SparseListed>
+
+/** Rows are compared quickly while they are in memory, and a merge goes through postings once. */
+const LIMITS: RowsIndexLimits = {
+  tailBytesMax: 16 * 2 ** 20,
+  tailRowsMax: 8192,
+  mergePolicy: { ...defaultRowsIndexLimits.mergePolicy, rowsMax: 2_000_000 },
+}
+
+const ENDINGS = ['postings'] as const
 
 /** Rows that are looked at in about a millisecond. */
 const ROWS_PER_STEP = 4096
 
 /** The segments of an index of sparse vectors. */
-export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
-  readonly hasGraphs = false
+export class SparseSegments extends RowSegments<SparseTail, SparseSegment, SparseListed> {
+  protected readonly hasGraphs = false
   readonly #with: SparseSegmentsOptions
 
   constructor(options: SparseSegmentsOptions) {
-    super(options)
+    const { settings, limits = LIMITS } = options
+    super(options, { settings, endings: ENDINGS, endingsOf: () => ENDINGS }, limits)
     this.#with = options
   }
 
-  write(id: number, order: SparseOrder): Paced<Written | undefined> {
-    return this.isDurable ? this.#writeFiles(id, order) : this.#keepInMemory(id, order)
+  protected newTail(): SparseTail {
+    return new SparseTail()
   }
 
-  *open(listed: ManifestSegment): Sliced<SparseSegment> {
+  write(order: SparseOrder): Paced<Written | undefined> {
+    return this.files.isDurable ? this.#writeFiles(order) : this.#keepInMemory(order)
+  }
+
+  *open(listed: SparseListed): Sliced<SparseLive> {
     const { id, postings } = listed
     if (postings === undefined) throw damaged('manifest names a segment without postings')
-    return this.#openFiles(id, yield* this.readTable(listed, 0), postings)
+    return new LivePart(this.#openFiles(id, yield* this.readTable(listed, 0), postings))
   }
 
-  *#writeFiles(id: number, order: SparseOrder): Paced<Written | undefined> {
+  *#writeFiles(order: SparseOrder): Paced<Written | undefined> {
+    const { id } = order
     const out = this.newWriter(`${id}.postings`)
     try {
       const written = yield* this.#writeRows(order, out)
@@ -64,24 +91,25 @@ export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
       const { table, postings, numbers } = written
       yield* out.finish()
       const rows = yield* this.writeTable(id, table)
-      const segment = this.#openFiles(id, new RowTable(table), postings)
-      return { segment, listed: { id, rows, postings }, numbers }
+      const live = new LivePart(this.#openFiles(id, new RowTable(table), postings))
+      return { live, listed: { id, rows, postings }, numbers }
     } finally {
       out.close()
     }
   }
 
-  *#keepInMemory(id: number, order: SparseOrder): Paced<Written | undefined> {
+  *#keepInMemory(order: SparseOrder): Paced<Written | undefined> {
     const kept = new KeptPostings()
     const written = yield* this.#writeRows(order, kept)
     if (written === undefined) return undefined
     const { table, postings, numbers } = written
     const read = new SparsePostings(yield* kept.join(), postings, 'postings in memory')
-    const segment = new SparseSegment(id, new RowTable(table), read)
-    return { segment, listed: { id, rows: { bytes: 0, sum: 0 } }, numbers }
+    const live = new LivePart(new SparseSegment(new RowTable(table), read))
+    return { live, listed: { id: order.id, rows: { bytes: 0, sum: 0 } }, numbers }
   }
 
-  *#writeRows({ inputs }: SparseOrder, out: PostingsOutput) {
+  *#writeRows(order: SparseOrder, out: PostingsOutput) {
+    const inputs = inputsOf<SparseTail | SparseSegment>(order)
     const { sizes, firstExpiryMs, numbers } = yield* countKept(inputs)
     if (sizes.docCount === 0) return undefined
     const shape = { dimension: 0, ...sizes, centerLength: 0 }
@@ -115,9 +143,9 @@ export class SparseSegments extends SegmentStore<SparseRows, SparseSegment> {
   #openFiles(id: number, table: RowTable, written: PostingsSum): SparseSegment {
     const name = `${id}.postings`
     const { cache } = this.#with
-    const source = new FilePostings({ path: this.path(name), name, cache }, written)
+    const source = new FilePostings({ path: this.files.path(name), name, cache }, written)
     try {
-      return new SparseSegment(id, table, new SparsePostings(source, written, name))
+      return new SparseSegment(table, new SparsePostings(source, written, name))
     } catch (error) {
       source.close()
       throw error

@@ -1,6 +1,6 @@
 import { must } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { RowsTail, type RowsDocument } from '../../vector/engine/rows-tail.ts'
+import { RowsTail, type RowsDocument } from '../../rows/rows-tail.ts'
 import type { SparseVector } from '../../vector/vector-search.ts'
 import { invertRows, type KeptRows } from './inverted-rows.ts'
 import type { TermWalk } from './term-walk.ts'

@@ -2,7 +2,7 @@
 // documents that have it, and not on those beside them.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { newBitset, nextBit, setBit } from '../encoding/bitset.ts'
+import { newBitset, nextBit, setBit } from '../../encoding/bitset.ts'
 
 const SORTED_AT_ONCE_MAX = 16_384
 const DOCS_PER_STEP = 65_536

@@ -1,4 +1,4 @@
-import { BoundedCache } from './bounded-cache.ts'
+import { BoundedCache } from '../../encoding/bounded-cache.ts'
 
 /** File pages in memory, shared by the segments of all indexes of a worker. */
 export class PageCache extends BoundedCache<number, Uint8Array> {

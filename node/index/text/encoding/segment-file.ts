@@ -10,7 +10,7 @@ import type { DiskWork } from '../../files/disk-work.ts'
 import { DurableFile } from '../../files/durable-file.ts'
 import { ByteBuffer, checksum, readUint32 } from './byte-buffer.ts'
 import type { PageCache } from './page-cache.ts'
-import { sharedBytes } from './shared-array.ts'
+import { sharedBytes } from '../../encoding/shared-array.ts'
 
 const PAGE_SHIFT = 15
 const PAGE_BYTES = 1 << PAGE_SHIFT
@@ -143,7 +143,6 @@ export class SegmentInput {
   #dataBytes = 0
   #page: Uint8Array = new Uint8Array(0)
   #pageStart = -1
-  #holders = 1
   readonly description: string
 
   constructor(source: SegmentBytes, cache: PageCache, disk: DiskWork) {
@@ -168,14 +167,8 @@ export class SegmentInput {
     }
   }
 
-  /** Adds a reader. The file stays open until each reader has called `close`. */
-  retain(): void {
-    this.#holders += 1
-  }
-
   close(): void {
-    this.#holders -= 1
-    if (this.#holders === 0 && this.#fd !== undefined) this.#disk.close(this.#fd)
+    if (this.#fd !== undefined) this.#disk.close(this.#fd)
   }
 
   corruption(): ServiceError {

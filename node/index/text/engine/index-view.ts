@@ -36,56 +36,20 @@ export interface ViewDescription {
  * - After `release` the index removes files that only this view needed. A snapshot that a reader has
  *   opened before stays good.
  * - An index that is closed removes no files any more: the next opening does.
+ * - `release` may be called more than once.
  */
 export interface IndexView {
   readonly description: ViewDescription
   release(): void
 }
 
-export function describeSegment(live: SegmentState, segment: DiskSegment): SegmentViewDescription {
-  // Taking a view keeps the bits from being changed (D3 of the segment's state).
-  const { deleted: bits } = live.view()
+export function describeSegment(live: SegmentState<DiskSegment>): SegmentViewDescription {
+  const { source: segment } = live
+  const bits = live.handOutBits()
   return {
     id: live.id,
     source: segment.file.source,
     resident: segment.resident,
     deleted: { count: live.log.length, bits, log: live.log.values },
-  }
-}
-
-/** Which segments are in views, and what is to be removed when they no longer are. */
-export class ViewHolds {
-  readonly #holds = new Map<DiskSegment, number>()
-  readonly #removals = new Map<DiskSegment, () => void>()
-
-  hold(segments: readonly DiskSegment[]): void {
-    for (const segment of segments) {
-      this.#holds.set(segment, (this.#holds.get(segment) ?? 0) + 1)
-    }
-  }
-
-  letGo(segments: readonly DiskSegment[]): void {
-    for (const segment of segments) {
-      const left = (this.#holds.get(segment) ?? 0) - 1
-      if (left > 0) {
-        this.#holds.set(segment, left)
-        continue
-      }
-      this.#holds.delete(segment)
-      this.#removals.get(segment)?.()
-      this.#removals.delete(segment)
-    }
-  }
-
-  /** Removes the segment's files at once, or when no view needs them any more. */
-  removeWhenFree(segment: DiskSegment, remove: () => void): void {
-    if (this.#holds.has(segment)) this.#removals.set(segment, remove)
-    else remove()
-  }
-
-  /** Closes the files that wait for their removal. They stay on the disk. */
-  close(): void {
-    for (const segment of this.#removals.keys()) segment.file.close()
-    this.#removals.clear()
   }
 }

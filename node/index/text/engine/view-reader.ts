@@ -6,7 +6,7 @@ import { ExpiredDocuments } from '../live/expired-documents.ts'
 import { LiveSegment, type SegmentShares } from '../live/live-segment.ts'
 import { SegmentTerms } from '../live/segment-terms.ts'
 import { DiskSegment } from '../segment/disk-segment.ts'
-import type { Bitset } from '../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import type { Segment } from '../segment/segment.ts'
 import { SearchSnapshot } from './search-snapshot.ts'
 import type { SegmentViewDescription, ViewDescription } from './index-view.ts'
@@ -37,7 +37,7 @@ export class ViewReader {
   *open({ generation, segments }: ViewDescription): Sliced<SearchSnapshot> {
     const viewed: ViewedSegment[] = []
     const release = (): void => {
-      for (const { segment } of viewed) segment.file.close()
+      for (const { segment } of viewed) segment.close()
     }
     yield* closedUnlessDone(this.#openAll({ generation, segments }, viewed), release)
     if (generation > this.#generation) {
@@ -68,7 +68,7 @@ export class ViewReader {
     const segment = yield* closedUnlessDone(opening, () => file.close())
     const other = this.#opened.get(description.id)
     if (other !== undefined) {
-      file.close()
+      segment.close()
       return retained(other)
     }
     const opened = new ViewedSegment(description.id, segment, terms)
@@ -82,13 +82,13 @@ export class ViewReader {
     for (const [id, { segment }] of this.#opened) {
       if (kept.has(id)) continue
       this.#opened.delete(id)
-      segment.file.close()
+      segment.close()
     }
   }
 }
 
 function retained(one: ViewedSegment): ViewedSegment {
-  one.segment.file.retain()
+  one.segment.retain()
   return one
 }
 

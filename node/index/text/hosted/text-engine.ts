@@ -3,10 +3,11 @@
 //
 // Invariants:
 //   W1  A checkpoint on disk never covers a document whose field decisions are not on disk: the
-//       mapping is saved before the engine is given the documents that changed it.
+//       mapping is saved before the engine is given the documents that changed it. The mapping may know
+//       more fields than the checkpoint needs, which a table's list has as well.
 
 import { randomUUID } from 'node:crypto'
-import { existsSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../../../../lib/assert.ts'
@@ -20,15 +21,14 @@ import { unpackBatch, type DocumentBatch, type DocumentChange } from '../../host
 import type {
   AskedQuestion,
   DividedAnswer,
-  IndexEngine,
   IndexOpening,
   IndexReport,
-  IndexSnapshot,
   OnDocument,
   OutdatedIndex,
   TakenBatch,
 } from '../../host/index-engine.ts'
 import { DISK_WORK_HERE, type DiskWork } from '../../files/disk-work.ts'
+import { SegmentedEngine } from '../../segments/segmented-engine.ts'
 import type { TextIndexOptions } from '../engine/text-index-options.ts'
 import { TextIndex } from '../engine/text-index.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
@@ -55,8 +55,7 @@ import type { ReaderKnowledge } from './sealed-part.ts'
  * One text index in its worker: maps documents to fields and terms, and answers searches,
  * statistics, highlights and suggestions.
  */
-export class TextEngine implements IndexEngine {
-  readonly index: TextIndex
+export class TextEngine extends SegmentedEngine<TextIndex> {
   readonly #directory: string | undefined
   readonly #disk: DiskWork
   readonly #selections: SelectionCache | undefined
@@ -73,11 +72,11 @@ export class TextEngine implements IndexEngine {
     opened: OpenedMapping,
     { directory, disk, selections, dividedCostMin }: EnginePlace,
   ) {
+    super(index, { directory, ownFiles: [MAPPING_FILE] })
     this.#directory = directory
     this.#disk = disk
     this.#selections = selections
     this.#dividedCostMin = dividedCostMin
-    this.index = index
     this.#schema = opened.schema
     this.#mapping = opened.mapping
     this.#savedFields = opened.savedFields
@@ -118,18 +117,6 @@ export class TextEngine implements IndexEngine {
 
   get mapping(): FieldMapping {
     return this.#mapping
-  }
-
-  get checkpoint(): number {
-    return this.index.checkpoint
-  }
-
-  get unflushedBytes(): number {
-    return this.index.unflushedBytes
-  }
-
-  get isAdding(): boolean {
-    return this.index.isAdding
   }
 
   *setSchema(schema: TableSchema | undefined): Paced<void> {
@@ -228,45 +215,6 @@ export class TextEngine implements IndexEngine {
     return this.#mapping.takeUndecided()
   }
 
-  *flush(sequence: number): Paced<void> {
-    yield* this.index.applyInSteps({ sequence, upserts: [], deletes: [] })
-    yield* this.#endFlush() // it began before
-    this.index.beginFlush()
-    yield* this.#endFlush()
-    this.index.assertOpen()
-  }
-
-  /** It begins later if a document is just being added: that is another task's work. */
-  makeRoom(): Promise<void> | undefined {
-    this.index.beginFlush()
-    if (this.index.isFlushing) this.index.maintain(0)
-    return this.index.flushWaitsFor
-  }
-
-  maintain(): boolean {
-    return this.index.maintain(0)
-  }
-
-  /** The mapping may know more fields than the checkpoint needs (W1), which a table's list has as well. */
-  snapshot(directory: string): IndexSnapshot {
-    const from = this.#directory
-    if (from === undefined) throw inMemoryError()
-    const checkpoint = this.index.linkFiles(directory)
-    linkSync(path.join(from, MAPPING_FILE), path.join(directory, MAPPING_FILE))
-    const files = readdirSync(directory).map((name) => {
-      return { name, bytes: statSync(path.join(directory, name)).size }
-    })
-    return { checkpoint, files }
-  }
-
-  close(): void {
-    this.index.close()
-  }
-
-  *#endFlush(): Paced<void> {
-    for (; this.index.isFlushing; yield this.index.flushWaitsFor) this.index.maintain(0)
-  }
-
   *#take(step: Step, sequence: number, onDocument: OnDocument): Paced<void> {
     // Fields are only ever added, so that their number tells whether there are new ones.
     if (this.#mapping.fieldCount !== this.#savedFields) yield* this.#saveMapping()
@@ -275,7 +223,7 @@ export class TextEngine implements IndexEngine {
     yield* this.index.applyInSteps({ sequence, upserts, deletes, onUpsert })
     onDocument(undefined)
     yield
-    for (; this.index.isFull; yield this.index.flushWaitsFor) this.index.maintain(0)
+    yield* this.waitForRoom()
   }
 
   *#saveMapping(): Paced<void> {
@@ -414,8 +362,4 @@ function* answeredWhole(work: Sliced<unknown>): Sliced<DividedAnswer> {
 
 function unknownQuestion({ question }: AskedQuestion): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', `a full_text index does not answer "${question}"`)
-}
-
-function inMemoryError(): ServiceError {
-  return new ServiceError('INVALID_ARGUMENT', 'an index in memory has no files')
 }

@@ -10,7 +10,7 @@
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { Segment } from '../segment/segment.ts'
-import { hasBit, newBitset, type Bitset } from '../encoding/bitset.ts'
+import { hasBit, newBitset, type Bitset } from '../../encoding/bitset.ts'
 
 const BUCKET_DOCS = 512
 const BUCKETS_MAX = 4096

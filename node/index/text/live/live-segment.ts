@@ -7,7 +7,7 @@
 import type { PostingsSource } from '../postings/postings-source.ts'
 import { FieldNorms } from '../encoding/field-norms.ts'
 import type { FieldStatistics, Segment } from '../segment/segment.ts'
-import type { Bitset } from '../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import type { Deletions, SegmentTerms } from './segment-terms.ts'
 
 /** A term of the segment, ready to walk. */

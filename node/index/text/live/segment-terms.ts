@@ -6,7 +6,7 @@ import type { PostingsSource } from '../postings/postings-source.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 import type { FieldStatistics, Segment, SegmentField } from '../segment/segment.ts'
 import { lengthOfByte } from '../encoding/small-float.ts'
-import { hasBit, type Bitset } from '../encoding/bitset.ts'
+import { hasBit, type Bitset } from '../../encoding/bitset.ts'
 import { termKey } from '../encoding/term-key.ts'
 import { bytesOfCachedTerm, type CachedTerm, type TermCache } from './term-cache.ts'
 

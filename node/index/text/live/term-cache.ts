@@ -1,4 +1,4 @@
-import { BoundedCache } from '../encoding/bounded-cache.ts'
+import { BoundedCache } from '../../encoding/bounded-cache.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 

@@ -1,7 +1,7 @@
 // The documents of a segment that a search may find: live ones that no filter leaves out.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { fullBitset, intersect, subtract, type Bitset } from '../encoding/bitset.ts'
+import { fullBitset, intersect, subtract, type Bitset } from '../../encoding/bitset.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import type { QueryCompiler } from './query-compiler.ts'

@@ -1,4 +1,4 @@
-import type { Bitset } from '../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import type { Poll } from '../poll.ts'
 import type { TopHits } from './top-hits.ts'
 

@@ -1,6 +1,6 @@
 // The tests of queries on the values of a column. A document may have several values, or none.
 
-import { setBit, type Bitset } from '../encoding/bitset.ts'
+import { setBit, type Bitset } from '../../encoding/bitset.ts'
 import type { ColumnChunk } from '../segment/column.ts'
 import { f64At, u32At } from './bulk-search.ts'
 import type { EngineQueryOf } from './set-query.ts'

@@ -2,7 +2,7 @@
 // document, which costs terms × documents; this costs one pass over the postings of the terms.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { bitCount, newBitset, nextBit, setBit, unite, type Bitset } from '../encoding/bitset.ts'
+import { bitCount, newBitset, nextBit, setBit, unite, type Bitset } from '../../encoding/bitset.ts'
 import type { Poll } from '../poll.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'

@@ -1,7 +1,7 @@
 // Counts matching documents exactly where the search for the best ones does not visit all of them.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
+import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 import {
@@ -11,7 +11,7 @@ import {
   nextBit,
   setBits,
   type Bitset,
-} from '../encoding/bitset.ts'
+} from '../../encoding/bitset.ts'
 import { isAccepted, u32At } from './bulk-search.ts'
 import type { Poll } from '../poll.ts'
 

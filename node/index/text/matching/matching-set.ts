@@ -12,7 +12,7 @@ import {
   subtract,
   unite,
   type Bitset,
-} from '../encoding/bitset.ts'
+} from '../../encoding/bitset.ts'
 import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'

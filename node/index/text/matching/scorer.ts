@@ -1,5 +1,5 @@
 import { NO_MORE } from '../postings/postings-cursor.ts'
-import { hasBit, nextBit, type Bitset } from '../encoding/bitset.ts'
+import { hasBit, nextBit, type Bitset } from '../../encoding/bitset.ts'
 import type { Poll } from '../poll.ts'
 
 /** The result of a walk in the place of a document when a pause is due. */

@@ -4,7 +4,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { EngineQuery } from '../engine-query.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
-import type { Bitset } from '../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import {
   acceptedDocuments,
   acceptsAll,

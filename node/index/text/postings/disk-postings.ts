@@ -1,8 +1,8 @@
 // Reading what postings-writer.ts writes. Format: docs/reference/formats/text-segment.md, "Postings".
 
-import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../encoding/bit-packing.ts'
+import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../../encoding/bit-packing.ts'
 import { ByteBufferReader } from '../encoding/byte-buffer.ts'
-import { GrowableUint32 } from '../encoding/growable.ts'
+import { GrowableUint32 } from '../../encoding/growable.ts'
 import type { Impacts, PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'
 

@@ -1,6 +1,6 @@
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
-import { GrowableUint32 } from '../encoding/growable.ts'
+import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
+import { GrowableUint32 } from '../../encoding/growable.ts'
 import { PositionBlock, PositionsWalk, type PostingsSource } from './postings-source.ts'
 import type { PostingsWriter } from './postings-writer.ts'
 

@@ -7,8 +7,8 @@
 //       added behind them, and a room that a term has left is not used again before the last reader
 //       is gone.
 
-import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
-import { GrowableUint32 } from '../encoding/growable.ts'
+import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
+import { GrowableUint32 } from '../../encoding/growable.ts'
 import type { PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 
 const WORDS = 3

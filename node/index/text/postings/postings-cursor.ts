@@ -1,4 +1,4 @@
-import { BLOCK_LENGTH } from '../encoding/bit-packing.ts'
+import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
 import { PositionsWalk, type PostingsSource } from './postings-source.ts'
 
 /** Behind the last document: greater than every document number. */

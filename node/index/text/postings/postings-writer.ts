@@ -1,7 +1,7 @@
 // The postings of one term as bytes. Format: docs/reference/formats/text-segment.md, "Postings".
 
 import { assert } from '../../../../lib/assert.ts'
-import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../encoding/bit-packing.ts'
+import { BLOCK_LENGTH, bitsOf, packBlock, packedBytes } from '../../encoding/bit-packing.ts'
 import { ByteBuffer } from '../encoding/byte-buffer.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 

@@ -3,7 +3,7 @@
 
 import { serialize } from 'node:v8'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { BoundedCache } from '../encoding/bounded-cache.ts'
+import { BoundedCache } from '../../encoding/bounded-cache.ts'
 import type { SearchSnapshot } from '../engine/search-snapshot.ts'
 import type { FieldMapping } from '../mapping/field-mapping.ts'
 import { bytesOfOrdinals } from '../../host/ordinal-set.ts'

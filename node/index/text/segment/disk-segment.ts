@@ -1,6 +1,7 @@
 // A segment that does not change. Format: docs/reference/formats/text-segment.md.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
+import { HeldSegment } from '../../segments/held-segment.ts'
 import { DiskColumn, type ColumnPlace, type ColumnReader } from './column.ts'
 import { DictionaryReader, type DictionaryEntry, type DictionaryPlace } from './dictionary.ts'
 import { DiskPostings } from '../postings/disk-postings.ts'
@@ -16,7 +17,7 @@ import {
 } from './segment.ts'
 import { SegmentNorms, type NormsPlace } from './segment-norms.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'
-import { sharedBytes } from '../encoding/shared-array.ts'
+import { sharedBytes } from '../../encoding/shared-array.ts'
 
 /** A rough price of a field's objects in one thread. */
 const FIELD_BYTES = 512
@@ -56,13 +57,14 @@ export interface SegmentResident {
 
 /**
  * A segment that is read from its file. Its documents never change; a deletion is kept outside, by
- * `SegmentState`. A user retains the file while it reads.
+ * `SegmentState`.
  */
-export class DiskSegment implements Segment {
+export class DiskSegment extends HeldSegment implements Segment {
   readonly isKeyOrdered = true
   readonly isSealed = true
   readonly docCount: number
   readonly firstExpiryMs: number
+  readonly bytesOnDisk: number
   readonly bytesInMemory: number
   readonly file: SegmentInput
   readonly #description: SegmentDescription
@@ -93,6 +95,7 @@ export class DiskSegment implements Segment {
   }
 
   private constructor(file: SegmentInput, description: SegmentDescription, parts: SegmentParts) {
+    super()
     const { docCount, keys, filter, expiry, fields } = description
     this.#norms = parts.norms
     this.file = file
@@ -102,7 +105,9 @@ export class DiskSegment implements Segment {
     this.#fields = parts.fields
     this.docCount = docCount
     this.firstExpiryMs = expiry?.firstMs ?? Infinity
+    this.bytesOnDisk = file.source.path === undefined ? 0 : file.bytesTotal
     let bytes = keys.indexBytes + filter.bytes + parts.norms.length
+    bytes += file.bytesTotal - this.bytesOnDisk
     for (const { terms } of fields) bytes += FIELD_BYTES + (terms?.indexBytes ?? 0)
     this.bytesInMemory = bytes
   }
@@ -158,6 +163,10 @@ export class DiskSegment implements Segment {
   docsWithPrefix(prefix: string, visit: (doc: number) => void): void {
     const end = this.#keys.lowerBound(endOfPrefix(prefix))
     for (let doc = this.#keys.lowerBound(prefix); doc < end; doc += 1) visit(doc)
+  }
+
+  protected closeFiles(): void {
+    this.file.close()
   }
 }
 

@@ -1,5 +1,5 @@
 import { spreadEnds, type ColumnChunk, type ColumnKind, type ColumnReader } from './column.ts'
-import { GrowableFloat64, GrowableUint32 } from '../encoding/growable.ts'
+import { GrowableFloat64, GrowableUint32 } from '../../encoding/growable.ts'
 import { listInMemory, placeOf, type ListedDocuments } from '../encoding/listed-documents.ts'
 import type { TextRanks } from './text-order.ts'
 

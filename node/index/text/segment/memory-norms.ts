@@ -4,7 +4,7 @@
 //   MN1  Bytes below a number of documents do not change when later documents are added: what `below`
 //        answered stays good. A change between dense and listed makes new arrays.
 
-import { GrowableUint32 } from '../encoding/growable.ts'
+import { GrowableUint32 } from '../../encoding/growable.ts'
 import { DENSE_SHARE, FieldNorms, normsOfList } from '../encoding/field-norms.ts'
 import { placeOf } from '../encoding/listed-documents.ts'
 

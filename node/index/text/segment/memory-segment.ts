@@ -7,7 +7,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableDocument, IndexableField } from '../indexable-document.ts'
-import { GrowableFloat64, GrowableInt32, GrowableUint32 } from '../encoding/growable.ts'
+import { GrowableFloat64, GrowableInt32, GrowableUint32 } from '../../encoding/growable.ts'
 import { MemoryField } from './memory-field.ts'
 import { NO_ORDINAL, type Segment, type SegmentField } from './segment.ts'
 import { TextOrder } from './text-order.ts'

@@ -3,7 +3,7 @@
 
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'
-import { sharedBytes } from '../encoding/shared-array.ts'
+import { sharedBytes } from '../../encoding/shared-array.ts'
 import { FieldNorms, fillPlaces, placeCount, shiftOf } from '../encoding/field-norms.ts'
 
 /**

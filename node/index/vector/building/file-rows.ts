@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { readExactly } from '../files/file-sums.ts'
+import { readExactly } from '../../rows/file-sums.ts'
 import type { RowSource } from '../lists/lists-builder.ts'
 
 /** Rows that are read at once while they are wanted one behind the other. */

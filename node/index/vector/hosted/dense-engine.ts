@@ -6,7 +6,7 @@ import type { IndexEngine, IndexOpening } from '../../host/index-engine.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
 import { parseDenseSettings } from '../dense-settings.ts'
 import { openDenseIndex } from '../engine/dense-index.ts'
-import { defaultVectorIndexLimits, type VectorIndexLimits } from '../engine/vector-index.ts'
+import { defaultRowsIndexLimits, type RowsIndexLimits } from '../../rows/row-segments.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
 import { formsOf, graphShapeOf } from '../graph/graph-form.ts'
@@ -16,7 +16,7 @@ import type { Kernels } from '../kernels/code-memory.ts'
 import type { VectorMemory } from '../files/vector-memory.ts'
 import type { NearestRequest } from '../vector-search.ts'
 import { vectorDocumentOf } from './vector-document.ts'
-import { VectorEngine } from './vector-engine.ts'
+import { RowsEngine } from '../../rows/rows-engine.ts'
 import { isNearestRequest } from './vector-request-shape.ts'
 
 /** What the engines of a worker share. */
@@ -27,7 +27,7 @@ export interface DenseEngineParts {
   readonly disk: DiskWork
   /** No graph is larger: to be extended it is loaded into memory as a whole. */
   readonly graphBytesMax: number
-  readonly limits?: VectorIndexLimits
+  readonly limits?: RowsIndexLimits
 }
 
 /**
@@ -43,20 +43,20 @@ export function* openDenseEngine(
   const limits = parts.limits ?? limitsFor(settings, parts.graphBytesMax)
   const index = yield* openDenseIndex({ directory, settings, library, ...parts, limits })
   const searchedBy = { settings, kernels: parts.kernels }
-  return new VectorEngine(index, {
+  return new RowsEngine(index, {
     directory,
     documentOf: (change) => vectorDocumentOf(change, settings),
     nearest: (request) => runNearest(index, searchedBy, checkRequest(request, settings)),
   })
 }
 
-function limitsFor(settings: DenseIndexSettings, graphBytesMax: number): VectorIndexLimits {
-  const { mergePolicy } = defaultVectorIndexLimits
+function limitsFor(settings: DenseIndexSettings, graphBytesMax: number): RowsIndexLimits {
+  const { mergePolicy } = defaultRowsIndexLimits
   const [form] = formsOf(settings)
   const shape = graphShapeOf(settings.dimension, must(form, 'a form of graphs'))
   const rows = Math.floor(graphBytesMax / graphRowBytes(shape))
   const rowsMax = Math.max(rows, mergePolicy.graphRowsMin * 2)
-  return { ...defaultVectorIndexLimits, mergePolicy: { ...mergePolicy, rowsMax } }
+  return { ...defaultRowsIndexLimits, mergePolicy: { ...mergePolicy, rowsMax } }
 }
 
 function checkRequest(request: unknown, { dimension }: DenseIndexSettings): NearestRequest {

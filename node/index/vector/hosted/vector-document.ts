@@ -8,15 +8,8 @@ import {
 import { NUMBER_BYTES } from '../../../embedding/artifact-rows.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { DocumentChange } from '../../host/document-batch.ts'
+import type { ReadChange } from '../../rows/rows-engine.ts'
 import type { VectorDocument } from '../engine/vector-tail.ts'
-
-/** What a change means for an index of vectors. */
-export type ReadChange<Document> =
-  | { readonly kind: 'document'; readonly document: Document }
-  /** Deleted, or without a vector. */
-  | { readonly kind: 'none' }
-  /** Its vectors cannot be compared with those of the index. */
-  | { readonly kind: 'unfit' }
 
 /** Numbers that are checked in some tenths of a millisecond. */
 const NUMBERS_PER_STEP = 2 ** 17

@@ -1,7 +1,7 @@
 import type { EngineFamily, FamilyParts, OnWork } from '../../host/index-engine.ts'
 import { BuilderThreads } from '../building/builder-thread.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
-import type { VectorIndexLimits } from '../engine/vector-index.ts'
+import type { RowsIndexLimits } from '../../rows/row-segments.ts'
 import { Kernels } from '../kernels/code-memory.ts'
 import { VectorMemory } from '../files/vector-memory.ts'
 import { openDenseEngine } from './dense-engine.ts'
@@ -16,7 +16,7 @@ const GRAPH_SHARE = 2
 
 /** What tests choose. */
 export interface VectorFamilyOptions {
-  readonly limits?: VectorIndexLimits
+  readonly limits?: RowsIndexLimits
   /** Default: threads of the family's own. */
   readonly builder?: GraphBuilder
 }

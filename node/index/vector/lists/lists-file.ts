@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 import { must } from '../../../../lib/assert.ts'
 import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { damaged, openFile, readExactly, type FileSum } from '../files/file-sums.ts'
+import { damaged, openFile, readExactly, type FileSum } from '../../rows/file-sums.ts'
 import { fitsMemory, strideOf, type CodeMemory, type Kernels } from '../kernels/code-memory.ts'
 import type { FormerLists } from './lists-builder.ts'
 import {

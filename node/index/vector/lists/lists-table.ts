@@ -3,8 +3,8 @@
 
 import { strideOf } from '../kernels/code-memory.ts'
 import type { QuantizerRange } from '../graph/quantizer.ts'
-import { damaged } from '../files/file-sums.ts'
-import { SectionLayout } from '../files/section-layout.ts'
+import { damaged } from '../../rows/file-sums.ts'
+import { SectionLayout } from '../../rows/section-layout.ts'
 
 const MAGIC = 0x4c565151 // QQVL
 const FORMAT_VERSION = 1

@@ -4,7 +4,7 @@
 import { must } from '../../../../lib/assert.ts'
 import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { FileSum } from '../files/file-sums.ts'
+import type { FileSum } from '../../rows/file-sums.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { Quantizer } from '../graph/quantizer.ts'
 import { MEASURED_MAX } from '../kernels/code-memory.ts'

@@ -1,7 +1,7 @@
 // The nearest documents found so far, each by its nearest row.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import type { DocumentRows } from '../segment/document-rows.ts'
+import type { DocumentRows } from '../../rows/document-rows.ts'
 
 /** A document by its nearest row, which is a row of the segment. */
 export interface NearestCandidate {

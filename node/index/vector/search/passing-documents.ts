@@ -2,10 +2,10 @@
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { hasOrdinal } from '../../host/ordinal-set.ts'
-import type { VectorSnapshot } from '../engine/vector-index.ts'
-import type { PartView } from '../engine/vector-part.ts'
-import { hasDocument } from '../segment/deleted-documents.ts'
-import { isExpired } from '../segment/document-rows.ts'
+import type { RowsSnapshot } from '../../rows/rows-index.ts'
+import type { PartView } from '../../rows/part-view.ts'
+import { hasBit } from '../../encoding/bitset.ts'
+import { isExpired } from '../../rows/document-rows.ts'
 import type { SoughtDocuments } from '../vector-search.ts'
 
 /** Documents that are looked at in some tenths of a millisecond. */
@@ -38,7 +38,7 @@ export function passes(
   doc: number,
   { filter, nowMs }: Conditions,
 ): boolean {
-  if (hasDocument(deleted, doc) || isExpired(rows, doc, nowMs)) return false
+  if (hasBit(deleted, doc) || isExpired(rows, doc, nowMs)) return false
   return filter === undefined || hasOrdinal(filter, rows.ordinalOf(doc))
 }
 
@@ -48,7 +48,7 @@ export function listedDocuments(
   ordinals: Uint32Array,
   conditions: Conditions,
 ): Uint32Array {
-  const isDeleted = (doc: number): boolean => hasDocument(part.deleted, doc)
+  const isDeleted = (doc: number): boolean => hasBit(part.deleted, doc)
   const found: number[] = []
   for (const ordinal of ordinals) {
     const doc = part.rows.docOfOrdinal(ordinal, isDeleted)
@@ -59,7 +59,7 @@ export function listedDocuments(
 
 /** Documents stay until they are deleted, some time after they have expired. */
 export function* expiredCount(
-  { parts }: Pick<VectorSnapshot, 'parts'>,
+  { parts }: Pick<RowsSnapshot, 'parts'>,
   { filter, nowMs }: Conditions,
 ): Sliced<number> {
   const meter = new StepMeter(LOOKS_PER_STEP)
@@ -68,7 +68,7 @@ export function* expiredCount(
     if (!(rows.firstExpiryMs <= nowMs)) continue
     for (let doc = 0; doc < docCount; doc += 1) {
       if (meter.spend(1)) yield
-      if (!isExpired(rows, doc, nowMs) || hasDocument(deleted, doc)) continue
+      if (!isExpired(rows, doc, nowMs) || hasBit(deleted, doc)) continue
       if (filter === undefined || hasOrdinal(filter, rows.ordinalOf(doc))) count += 1
     }
   }

@@ -3,10 +3,11 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { hasOrdinal, type OrdinalSet } from '../../host/ordinal-set.ts'
 import type { ListPart, RowTest } from '../lists/row-lists.ts'
-import type { PartView } from '../engine/vector-part.ts'
-import { hasDocument } from '../segment/deleted-documents.ts'
+import type { PartView } from '../../rows/part-view.ts'
+import { hasBit } from '../../encoding/bitset.ts'
 import type { PlacedOrdinals } from '../segment/placed-ordinals.ts'
-import { isExpired, type DenseRows } from '../segment/document-rows.ts'
+import { isExpired } from '../../rows/document-rows.ts'
+import type { DenseRows } from '../segment/dense-rows.ts'
 import type { VectorSegment } from '../segment/vector-segment.ts'
 import type { NearestRequest } from '../vector-search.ts'
 import { listedDocuments, LOOKS_PER_STEP, runsOf, type DocumentRun } from './passing-documents.ts'
@@ -135,7 +136,7 @@ export class PassingRows implements RowTest {
     const [words, start, filter] = [this.#words, this.#from, this.#request.filter]
     let count = 0
     for (let place = from; place < to; place += 1) {
-      if (hasDeleted && hasDocument(deleted, docs[place] ?? 0)) continue
+      if (hasDeleted && hasBit(deleted, docs[place] ?? 0)) continue
       const ordinal = ordinals[place] ?? 0
       if (words !== undefined) {
         const bit = ordinal - start
@@ -150,7 +151,7 @@ export class PassingRows implements RowTest {
   #has(doc: number): boolean {
     const { rows, deleted } = this.#part
     const { filter, nowMs } = this.#request
-    if (hasDocument(deleted, doc)) return false
+    if (hasBit(deleted, doc)) return false
     if (this.#mayExpire && isExpired(rows, doc, nowMs)) return false
     return filter === undefined || this.#isMember(doc, filter)
   }

@@ -7,7 +7,7 @@ import type { DistanceFrom } from '../kernels/distance.ts'
 import type { FloatRows } from '../kernels/float-rows.ts'
 import type { RowBatch, RowQuery } from '../kernels/row-batch.ts'
 import type { CoarseVectors } from '../segment/coarse-vectors.ts'
-import type { DenseRows } from '../segment/document-rows.ts'
+import type { DenseRows } from '../segment/dense-rows.ts'
 import type { RowReader } from './row-reader.ts'
 
 /** What a row costs beside its numbers, in numbers; one that may be read from a file takes some microseconds. */

@@ -1,5 +1,5 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { DenseRows } from '../segment/document-rows.ts'
+import type { DenseRows } from '../segment/dense-rows.ts'
 
 /** Reads rows in ascending order, several at once. */
 export class RowReader {

@@ -2,7 +2,7 @@
 // that may be among the nearest are measured again exactly.
 
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import type { DenseRows } from '../segment/document-rows.ts'
+import type { DenseRows } from '../segment/dense-rows.ts'
 import type { DocumentRun } from './passing-documents.ts'
 import type { NearestDocuments } from './nearest-documents.ts'
 import type { RowBounds } from './row-bounds.ts'

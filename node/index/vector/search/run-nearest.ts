@@ -3,10 +3,10 @@
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import type { DenseIndex } from '../engine/dense-index.ts'
-import type { VectorSnapshot } from '../engine/vector-index.ts'
+import type { RowsSnapshot } from '../../rows/rows-index.ts'
 import { distanceFrom, type DistanceFrom } from '../kernels/distance.ts'
 import type { Kernels } from '../kernels/code-memory.ts'
-import type { DenseRows } from '../segment/document-rows.ts'
+import type { DenseRows } from '../segment/dense-rows.ts'
 import { patienceOf, rescoredCount, widthOf } from '../graph/effort.ts'
 import type { RowLists } from '../lists/row-lists.ts'
 import { searchLists, searchRows, type ListCase } from '../lists/search-lists.ts'
@@ -80,11 +80,7 @@ class NearestSearch {
   readonly #distance: DistanceFrom
   readonly #passing: number
 
-  constructor(
-    { settings, kernels }: SearchedBy,
-    request: NearestRequest,
-    snapshot: VectorSnapshot,
-  ) {
+  constructor({ settings, kernels }: SearchedBy, request: NearestRequest, snapshot: RowsSnapshot) {
     this.#request = request
     this.#settings = settings
     this.#kernels = kernels

@@ -1,6 +1,6 @@
 import { coarseRowBytes, coarseStrideOf, encodeCoarsely, FACTS } from '../kernels/coarse-code.ts'
 import type { CoarseBlock } from '../kernels/coarse-code.ts'
-import type { DenseRows } from './document-rows.ts'
+import type { DenseRows } from './dense-rows.ts'
 
 /** Codes of as many bytes lie together, or one longer row: they are made in a tenth of a millisecond. */
 const PIECE_BYTES = 32 * 1024

@@ -4,8 +4,8 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import type { VectorBlock } from './document-rows.ts'
-import { damaged, openFile, readExactly } from '../files/file-sums.ts'
+import type { VectorBlock } from './dense-rows.ts'
+import { damaged, openFile, readExactly } from '../../rows/file-sums.ts'
 import { BLOCK_BYTES, type VectorMemory } from '../files/vector-memory.ts'
 
 /**

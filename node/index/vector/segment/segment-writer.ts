@@ -6,12 +6,12 @@
 import { crc32 } from 'node:zlib'
 import type { Paced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
-import type { DenseRows } from './document-rows.ts'
-import { countKept, keptOf, TableFiller, type SegmentInput } from './kept-documents.ts'
-import { newTable, type TableBytes } from './row-table.ts'
+import type { DenseRows } from './dense-rows.ts'
+import { countKept, keptOf, TableFiller, type SegmentInput } from '../../rows/kept-documents.ts'
+import { newTable, type TableBytes } from '../../rows/row-table.ts'
 
 /** What a writer is given. */
-export interface SegmentPlan {
+export interface WritingPlan {
   readonly settings: DenseIndexSettings
   readonly inputs: readonly SegmentInput<DenseRows>[]
   /** Whether a graph is made of it. */
@@ -32,7 +32,7 @@ export type WriteVectors = (vectors: Float32Array) => Paced<void>
 const NUMBERS_AT_ONCE = 2 ** 16
 
 /** Undefined if no document is kept. */
-export function* writeRows(plan: SegmentPlan, write: WriteVectors): Paced<WrittenRows | undefined> {
+export function* writeRows(plan: WritingPlan, write: WriteVectors): Paced<WrittenRows | undefined> {
   const kept = yield* countKept(plan.inputs)
   if (kept.sizes.docCount === 0) return undefined
   const { dimension } = plan.settings
@@ -54,7 +54,7 @@ function rowsAtOnce(left: number, dimension: number): number {
 }
 
 interface Copying {
-  readonly plan: SegmentPlan
+  readonly plan: WritingPlan
   readonly table: TableBytes
   readonly write: WriteVectors
 }

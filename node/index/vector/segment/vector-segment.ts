@@ -10,12 +10,12 @@ import type { VectorGraph } from '../graph/vector-graph.ts'
 import { coarseRowBytes } from '../kernels/coarse-code.ts'
 import type { VectorMemory } from '../files/vector-memory.ts'
 import { CoarseVectors } from './coarse-vectors.ts'
-import type { DenseRows, VectorBlock } from './document-rows.ts'
+import type { DenseRows, VectorBlock } from './dense-rows.ts'
 import type { RowLists } from '../lists/row-lists.ts'
 import { PlacedOrdinals } from './placed-ordinals.ts'
-import type { RowTable } from './row-table.ts'
+import type { RowTable } from '../../rows/row-table.ts'
 import type { RowVectors } from './row-vectors.ts'
-import { SealedRows } from './sealed-rows.ts'
+import { SealedRows } from '../../rows/sealed-rows.ts'
 
 /** The graph of a segment, and how queries are made ready for it. */
 export interface SegmentGraph {
@@ -34,7 +34,6 @@ export interface SegmentTrials {
 
 /** What a segment consists of. */
 export interface SegmentParts {
-  readonly id: number
   readonly table: RowTable
   readonly vectors: RowVectors
   readonly trials: SegmentTrials
@@ -55,8 +54,8 @@ export class VectorSegment extends SealedRows implements DenseRows {
   #coarse: CoarseVectors | undefined
   #placedOrdinals: PlacedOrdinals | undefined
 
-  constructor({ id, table, vectors, trials, graph, lists, memory }: SegmentParts) {
-    super(id, table)
+  constructor({ table, vectors, trials, graph, lists, memory }: SegmentParts) {
+    super(table)
     this.trials = trials
     this.#memory = memory
     this.graph = graph
@@ -120,11 +119,11 @@ export class VectorSegment extends SealedRows implements DenseRows {
     return this.#vectors.block(row, count)
   }
 
-  *warm(): Sliced<void> {
+  override *warm(): Sliced<void> {
     if (this.lists !== undefined) yield* this.lists.load()
   }
 
-  protected closeRows(): void {
+  protected closeFiles(): void {
     this.#vectors.close()
     this.graph?.graph.close()
     this.lists?.close()

@@ -5,7 +5,7 @@ import {
   packBlock,
   packedBytes,
   unpackBlock,
-} from '../../../../../../node/index/text/encoding/bit-packing.ts'
+} from '../../../../../../node/index/encoding/bit-packing.ts'
 import {
   ByteBuffer,
   ByteBufferReader,

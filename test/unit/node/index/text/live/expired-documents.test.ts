@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { seededRandom } from '../../../../../../lib/random.ts'
-import { hasBit } from '../../../../../../node/index/text/encoding/bitset.ts'
+import { hasBit } from '../../../../../../node/index/encoding/bitset.ts'
 import { ExpiredDocuments } from '../../../../../../node/index/text/live/expired-documents.ts'
 import { MemorySegment } from '../../../../../../node/index/text/segment/memory-segment.ts'
 import type { Segment } from '../../../../../../node/index/text/segment/segment.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { array, assert, integer, property, uniqueArray } from 'fast-check'
-import { newBitset, setBit } from '../../../../../../node/index/text/encoding/bitset.ts'
+import { newBitset, setBit } from '../../../../../../node/index/encoding/bitset.ts'
 import { NO_MORE } from '../../../../../../node/index/text/postings/postings-cursor.ts'
 import {
   BitsetScorer,

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { BuilderThreads } from '../../../../../../node/index/vector/building/builder-thread.ts'
 import {
   buildGraph,
@@ -178,9 +178,9 @@ function niceOf(thread: string): number {
 }
 
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
-    ...defaultVectorIndexLimits.mergePolicy,
+    ...defaultRowsIndexLimits.mergePolicy,
     graphRowsMin: ROWS,
     settledGraphRowsMin: ROWS,
   },

@@ -7,7 +7,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { seededRandom, type Random } from '../../../../../../lib/random.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { errorOf } from '../../../../../support/error-of.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
 import { VectorWorld } from '../../../../../support/worlds/vector-world.ts'
@@ -19,7 +19,7 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'i8',
 }
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
     graphRowsMin: 8,
     settledGraphRowsMin: 8,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
 import { VectorWorld } from '../../../../../support/worlds/vector-world.ts'
 
@@ -17,9 +17,9 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'i8',
 }
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
-    ...defaultVectorIndexLimits.mergePolicy,
+    ...defaultRowsIndexLimits.mergePolicy,
     graphRowsMin: 8,
     settledGraphRowsMin: 8,
     deletedRatioMax: 0.9,

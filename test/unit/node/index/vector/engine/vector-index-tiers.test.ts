@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect } from 'chai'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { HeldGraphs } from '../../../../../support/fakes/held-graphs.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
 import {
@@ -21,9 +21,9 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'f16',
 }
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
-    ...defaultVectorIndexLimits.mergePolicy,
+    ...defaultRowsIndexLimits.mergePolicy,
     graphRowsMin: 512,
     settledGraphRowsMin: 512,
     tierCount: 4,

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import {
   nearestTo,
   putVectors,
@@ -19,7 +19,7 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'f16',
 }
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
     graphRowsMin: 16,
     settledGraphRowsMin: 16,

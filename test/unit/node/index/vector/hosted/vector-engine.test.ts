@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../../lib/clock.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { BUILDS_HERE } from '../../../../../../node/index/vector/building/graph-job.ts'
 import { whyUnavailable } from '../../../../../../node/index/vector/graph/graph-libraries.ts'
 import { openVectorFamily } from '../../../../../../node/index/vector/hosted/vector-family.ts'
@@ -27,7 +27,7 @@ const FORMS: Readonly<Record<string, Pick<DenseIndexSettings, 'engine' | 'quanti
 
 /** Every segment has a graph, and soon there are several to merge. */
 const SMALL = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
     graphRowsMin: 1,
     settledGraphRowsMin: 1,

@@ -7,7 +7,7 @@ import type { DenseIndexSettings, Quantization } from '../../../../../../node/em
 import { METRICS } from '../../../../../../node/embedding/settings.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import { OrdinalGatherer, type OrdinalSet } from '../../../../../../node/index/host/ordinal-set.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { whyUnavailable } from '../../../../../../node/index/vector/graph/graph-libraries.ts'
 import type { NearestRequest } from '../../../../../../node/index/vector/vector-search.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
@@ -33,7 +33,7 @@ const COSINE_F16: DenseIndexSettings = {
 
 /** One graph of almost all documents, and a tail. */
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   tailRowsMax: 3000,
   mergePolicy: {
     graphRowsMin: 2000,

@@ -6,7 +6,7 @@ import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { OrdinalGatherer, type OrdinalSet } from '../../../../../../node/index/host/ordinal-set.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { whyUnavailable } from '../../../../../../node/index/vector/graph/graph-libraries.ts'
 import type { NearestRequest } from '../../../../../../node/index/vector/vector-search.ts'
 import {
@@ -22,7 +22,7 @@ const ROUNDS = 240
 /** One document has more rows than all others together, and they are near to what is sought. */
 const CROWD = 1500
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   tailRowsMax: 700,
   mergePolicy: {
     graphRowsMin: 200,

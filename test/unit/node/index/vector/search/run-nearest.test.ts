@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import type { DocumentChange } from '../../../../../../node/index/host/document-batch.ts'
-import { defaultVectorIndexLimits } from '../../../../../../node/index/vector/engine/vector-index.ts'
+import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
 import { errorOf } from '../../../../../support/error-of.ts'
 import { putVectors, removeDocument } from '../../../../../support/worlds/vector-documents.ts'
 import { VectorWorld } from '../../../../../support/worlds/vector-world.ts'
@@ -13,7 +13,7 @@ const SETTINGS: DenseIndexSettings = {
   quantization: 'f16',
 }
 const LIMITS = {
-  ...defaultVectorIndexLimits,
+  ...defaultRowsIndexLimits,
   mergePolicy: {
     graphRowsMin: 8,
     settledGraphRowsMin: 8,

@@ -1,14 +1,5 @@
 // Documents and their rows, as searches and merges see them: a segment on disk or one in memory.
 
-import type { CoarseVectors } from './coarse-vectors.ts'
-
-/** Vectors that lie one behind the other from `at` on, until the next call. */
-export interface VectorBlock {
-  readonly vectors: Float32Array
-  readonly at: number
-  readonly rowCount: number
-}
-
 export type DocumentTest = (doc: number) => boolean
 
 /**
@@ -34,19 +25,6 @@ export interface DocumentRows {
   docOf(key: Uint8Array, isDeleted: DocumentTest): number
   /** The document with the ordinal that is not deleted; -1 if there is none. */
   docOfOrdinal(ordinal: number, isDeleted: DocumentTest): number
-}
-
-/**
- * Documents whose rows are dense vectors. Contract, beside that of documents:
- * - `block` answers as many rows from `row` on as lie together, at least one and at most `count`. Their bytes
- *   may be overwritten by the next call of any segment. CORRUPTION for damaged bytes.
- */
-export interface DenseRows extends DocumentRows {
-  /** Whether `block` answers from memory, but for the first time. */
-  readonly isResident: boolean
-  /** The same rows, to be measured many at once; undefined where few searches compare with all, or memory is full. */
-  readonly coarse: CoarseVectors | undefined
-  block(row: number, count: number): VectorBlock
 }
 
 /** Whether a document has expired at a time. */

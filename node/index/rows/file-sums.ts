@@ -2,10 +2,11 @@
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { ServiceError } from '../../../../lib/errors.ts'
-import type { Paced, Sliced } from '../../../../lib/sliced.ts'
-import { syncHere, type DiskWork } from '../../files/disk-work.ts'
-import { DurableFile } from '../../files/durable-file.ts'
+import type { ServiceError } from '../../../lib/errors.ts'
+import type { Paced, Sliced } from '../../../lib/sliced.ts'
+import { syncHere, type DiskWork } from '../files/disk-work.ts'
+import { DurableFile } from '../files/durable-file.ts'
+import { corruptionOf } from '../segments/segment-format.ts'
 
 /** Read, written or summed in some tenths of a millisecond. */
 const STEP_BYTES = 256 * 1024
@@ -16,9 +17,11 @@ export interface FileSum {
   readonly sum: number
 }
 
-/** Every fault of a file of ours: the index is built again. */
+/** What messages call an index of vectors. */
+export const VECTOR_NOUN = 'vector index'
+
 export function damaged(what: string): ServiceError {
-  return new ServiceError('CORRUPTION', `the vector index file ${what}; rebuild the index`)
+  return corruptionOf(VECTOR_NOUN, what)
 }
 
 /** A missing file is damage. */

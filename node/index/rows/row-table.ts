@@ -2,11 +2,11 @@
 // memory as a whole. Format: docs/reference/formats/vector-segment.md.
 
 import { crc32 } from 'node:zlib'
-import { must } from '../../../../lib/assert.ts'
+import { must } from '../../../lib/assert.ts'
 import type { DocumentTest } from './document-rows.ts'
-import { damaged } from '../files/file-sums.ts'
+import { damaged } from './file-sums.ts'
 import { firstAtLeast } from './radix-sort.ts'
-import { SectionLayout } from '../files/section-layout.ts'
+import { SectionLayout } from './section-layout.ts'
 
 const MAGIC = 0x52565151 // QQVR
 const FORMAT_VERSION = 1

@@ -1,9 +1,9 @@
 // The newest documents of an index, in memory, whatever their rows are: they are searched exactly, and then written
 // as a segment.
 
-import { must } from '../../../../lib/assert.ts'
-import type { DocumentRows, DocumentTest } from '../segment/document-rows.ts'
-import { firstAtLeast } from '../segment/radix-sort.ts'
+import { must } from '../../../lib/assert.ts'
+import type { DocumentRows, DocumentTest } from './document-rows.ts'
+import { firstAtLeast } from './radix-sort.ts'
 
 /** What a document takes besides its key and its rows: about, as its arrays and the map's entry. */
 const DOCUMENT_BYTES = 320
@@ -21,7 +21,7 @@ export interface RowsDocument {
 }
 
 /** Documents are only added: one that replaces another has a number of its own. */
-export class RowsTail<Document extends RowsDocument> implements DocumentRows {
+export class RowsTail<Document extends RowsDocument = RowsDocument> implements DocumentRows {
   readonly #documents: Document[] = []
   readonly #firstRows: number[] = [0]
   readonly #byKey = new Map<string, number>()

@@ -1,4 +1,4 @@
-import type { Sliced } from '../../../../lib/sliced.ts'
+import type { Sliced } from '../../../lib/sliced.ts'
 
 const DIGIT_BITS = 11
 const DIGITS = 2 ** DIGIT_BITS

@@ -1,6 +1,6 @@
 // Which ordinals an index has, so that the members of a filter which it has are counted by words.
 
-import type { OrdinalSet } from '../../host/ordinal-set.ts'
+import type { OrdinalSet } from '../host/ordinal-set.ts'
 
 const CHUNK_SHIFT = 16
 const CHUNK_WORDS = 2 ** (CHUNK_SHIFT - 5)

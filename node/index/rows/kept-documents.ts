@@ -1,8 +1,8 @@
 // Which documents of other segments go into a new one, and the table of these.
 
-import { assert } from '../../../../lib/assert.ts'
-import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import { hasDocument, type DocumentBits } from './deleted-documents.ts'
+import { assert } from '../../../lib/assert.ts'
+import { StepMeter, type Sliced } from '../../../lib/sliced.ts'
+import { hasBit, type Bitset } from '../encoding/bitset.ts'
 import type { DocumentRows } from './document-rows.ts'
 import { orderOf } from './radix-sort.ts'
 import { hashOfKey, type TableBytes, type TableSizes } from './row-table.ts'
@@ -10,7 +10,7 @@ import { hashOfKey, type TableBytes, type TableSizes } from './row-table.ts'
 /** The documents of one segment that go into the new one: all but those to be left out. */
 export interface SegmentInput<Rows extends DocumentRows = DocumentRows> {
   readonly rows: Rows
-  readonly without: DocumentBits
+  readonly without: Bitset
 }
 
 /** What becomes of the documents of several segments. */
@@ -27,7 +27,7 @@ const LOOKS_PER_STEP = 4096
 export function* keptOf({ rows, without }: SegmentInput): Generator<number> {
   // Documents that are added meanwhile are for the next segment.
   const { docCount } = rows
-  for (let doc = 0; doc < docCount; doc += 1) if (!hasDocument(without, doc)) yield doc
+  for (let doc = 0; doc < docCount; doc += 1) if (!hasBit(without, doc)) yield doc
 }
 
 /** How much is kept, and by input the new number of each document; -1 for those left out. */

@@ -12,7 +12,7 @@
 // searches have few segments to visit, however far graphs are behind.
 
 /** All that the choice knows of a segment. Rows of deleted documents count. */
-export interface SegmentSize {
+export interface RowsSize {
   readonly id: number
   readonly rowCount: number
   readonly docCount: number
@@ -44,40 +44,37 @@ export interface MergePolicy {
 }
 
 /** What to merge next. */
-export interface MergeChoice {
+export interface RowsChoice {
   readonly ids: readonly number[]
   /** The first of them, whose graph and lists are extended, or whose lists alone are. */
   readonly base: number | undefined
-  readonly makes: SegmentKind
+  readonly makes: FoundBy
 }
 
 /** How the rows of a segment are found: one by one, in lists, or by a graph, beside which lists are. */
-export type SegmentKind = 'rows' | 'lists' | 'graph'
+export type FoundBy = 'rows' | 'lists' | 'graph'
 
 /** What to merge without a graph, while one is made of other segments. Undefined if there is nothing. */
 export function chooseListed(
-  segments: readonly SegmentSize[],
+  segments: readonly RowsSize[],
   policy: MergePolicy,
-): MergeChoice | undefined {
+): RowsChoice | undefined {
   return chooseUnlisted(segments, policy) ?? chooseTier(segments, policy)
 }
 
 function chooseUnlisted(
-  segments: readonly SegmentSize[],
+  segments: readonly RowsSize[],
   { listedRowsMin, rowsMax }: MergePolicy,
-): MergeChoice | undefined {
+): RowsChoice | undefined {
   const unlisted = segments.filter(({ hasGraph, hasLists }) => !hasGraph && !hasLists)
   const chosen = within(unlisted.toSorted(bySize), rowsMax)
   if (chosen.length === 0 || rowsOf(chosen) < listedRowsMin) return undefined
   return { ids: chosen.map(({ id }) => id), base: undefined, makes: 'lists' }
 }
 
-function chooseTier(
-  segments: readonly SegmentSize[],
-  policy: MergePolicy,
-): MergeChoice | undefined {
+function chooseTier(segments: readonly RowsSize[], policy: MergePolicy): RowsChoice | undefined {
   const { tierCount, rowsMax } = policy
-  const tierOf = ({ rowCount }: SegmentSize): number => {
+  const tierOf = ({ rowCount }: RowsSize): number => {
     return Math.floor(Math.log(Math.max(1, rowCount)) / Math.log(tierCount))
   }
   const bySizes = segments.filter(({ hasGraph }) => !hasGraph).toSorted(bySize)
@@ -101,10 +98,10 @@ export type MergeMoment = 'settled' | 'writing' | 'listing'
 
 /** What to merge by its graphs. Undefined if there is nothing. */
 export function chooseMerge(
-  segments: readonly SegmentSize[],
+  segments: readonly RowsSize[],
   policy: MergePolicy,
   moment: MergeMoment,
-): MergeChoice | undefined {
+): RowsChoice | undefined {
   const isSettled = moment === 'settled'
   return (
     chooseWasteful(segments, policy) ??
@@ -116,9 +113,9 @@ export function chooseMerge(
 }
 
 function chooseWasteful(
-  segments: readonly SegmentSize[],
+  segments: readonly RowsSize[],
   policy: MergePolicy,
-): MergeChoice | undefined {
+): RowsChoice | undefined {
   const { deletedRatioMax } = policy
   const wasteful = segments.find(({ docCount, deletedCount }) => {
     return deletedCount > 0 && deletedCount >= docCount * deletedRatioMax
@@ -130,10 +127,10 @@ function chooseWasteful(
 
 /** Adds all smaller segments that fit to the largest graph with room, if they are many rows together. */
 function chooseExtension(
-  segments: readonly SegmentSize[],
+  segments: readonly RowsSize[],
   policy: MergePolicy,
   isSettled: boolean,
-): MergeChoice | undefined {
+): RowsChoice | undefined {
   const ratio = isSettled ? policy.settledRatio : policy.extendedRatio
   const bases = segments
     .filter(({ hasGraph }) => hasGraph)
@@ -150,10 +147,10 @@ function chooseExtension(
 }
 
 function chooseGraph(
-  segments: readonly SegmentSize[],
+  segments: readonly RowsSize[],
   { graphRowsMin, settledGraphRowsMin, rowsMax }: MergePolicy,
   isSettled: boolean,
-): MergeChoice | undefined {
+): RowsChoice | undefined {
   const flat = segments.filter(({ hasGraph }) => !hasGraph)
   const rowsMin = isSettled ? settledGraphRowsMin : graphRowsMin
   const [smallest] = flat.toSorted(bySize)
@@ -168,12 +165,12 @@ function chooseGraph(
 }
 
 /** What segments without a graph become together. */
-function kindOf(segments: readonly SegmentSize[], { listedRowsMin }: MergePolicy): SegmentKind {
+function kindOf(segments: readonly RowsSize[], { listedRowsMin }: MergePolicy): FoundBy {
   return rowsOf(segments) >= listedRowsMin ? 'lists' : 'rows'
 }
 
 /** As many of the first as have no more rows together. */
-function within(segments: readonly SegmentSize[], rowsMax: number): readonly SegmentSize[] {
+function within(segments: readonly RowsSize[], rowsMax: number): readonly RowsSize[] {
   let rows = 0
   return segments.filter(({ rowCount }) => {
     rows += rowCount
@@ -181,10 +178,10 @@ function within(segments: readonly SegmentSize[], rowsMax: number): readonly Seg
   })
 }
 
-function rowsOf(segments: readonly SegmentSize[]): number {
+function rowsOf(segments: readonly RowsSize[]): number {
   return segments.reduce((sum, { rowCount }) => sum + rowCount, 0)
 }
 
-function bySize(a: SegmentSize, b: SegmentSize): number {
+function bySize(a: RowsSize, b: RowsSize): number {
   return a.rowCount - b.rowCount || a.id - b.id
 }

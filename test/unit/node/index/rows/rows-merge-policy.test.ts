@@ -3,8 +3,8 @@ import {
   chooseMerge,
   chooseListed,
   type MergePolicy,
-  type SegmentSize,
-} from '../../../../../../node/index/vector/engine/merge-policy.ts'
+  type RowsSize,
+} from '../../../../../node/index/rows/rows-merge-policy.ts'
 
 const POLICY: MergePolicy = {
   graphRowsMin: 1000,
@@ -17,7 +17,7 @@ const POLICY: MergePolicy = {
   settledRatio: 1 / 64,
 }
 
-function segment(id: number, rowCount: number, more: Partial<SegmentSize> = {}): SegmentSize {
+function segment(id: number, rowCount: number, more: Partial<RowsSize> = {}): RowsSize {
   return {
     id,
     rowCount,
@@ -136,7 +136,7 @@ describe('the choice of a merge of segments with vectors', () => {
 
   it('writes each row some times, and leaves few segments, while no graph is made of any', () => {
     const writes = 190
-    let segments: readonly SegmentSize[] = []
+    let segments: readonly RowsSize[] = []
     let written = 0
     for (let id = 1; id <= writes; id += 1) {
       segments = [...segments, segment(id, 512)]
