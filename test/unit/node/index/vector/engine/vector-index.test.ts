@@ -2,14 +2,9 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { seededRandom } from '../../../../../../lib/random.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
-import {
-  nearestTo,
-  putVectors,
-  removeDocument,
-} from '../../../../../support/worlds/vector-documents.ts'
+import { nearestTo, putVectors } from '../../../../../support/worlds/vector-documents.ts'
 import { VectorWorld } from '../../../../../support/worlds/vector-world.ts'
 
 const SETTINGS: DenseIndexSettings = {
@@ -32,8 +27,6 @@ const LIMITS = {
   },
 }
 const ORIGIN = new Float32Array(4)
-const KEYS = 60
-const ROUNDS = 400
 
 describe('an index of vectors on disk', () => {
   let root = ''
@@ -45,37 +38,6 @@ describe('an index of vectors on disk', () => {
   const open = (name: string): VectorWorld => {
     return new VectorWorld({ settings: SETTINGS, limits: LIMITS, directory: path.join(root, name) })
   }
-
-  it('is at a crash, after each step of a flush or a merge, as it was at its checkpoint', () => {
-    const random = seededRandom(31)
-    using world = open('index')
-    const live = new Map<string, number>()
-    /** By checkpoint, the keys. */
-    const expected = new Map<number, readonly string[]>([[0, []]])
-    let images = 0
-    for (let sequence = 1; sequence <= ROUNDS; sequence += 1) {
-      const n = Math.floor(random() * KEYS)
-      const key = `k${n}`
-      if (random() < 0.3) {
-        world.apply(removeDocument(key))
-        live.delete(key)
-      } else {
-        world.apply(putVectors({ key, ordinal: n, rows: [{ vector: vectorOf(sequence) }] }))
-        live.set(key, sequence)
-      }
-      expected.set(sequence, namesOf(live))
-      if (random() < 0.1) void world.engine.makeRoom()
-      const isMore = world.engine.maintain()
-      if (!isMore && random() < 0.8) continue
-      expectCheckpoint(world, expected)
-      images += 1
-    }
-
-    world.settle()
-    expect(namesIn(world)).to.deep.equal(namesOf(live))
-    expectCheckpoint(world, expected)
-    expect(images).to.be.above(100)
-  })
 
   it('leaves no files of segments that were merged away', () => {
     using world = open('index')
@@ -150,33 +112,7 @@ describe('an index of vectors on disk', () => {
     expect(world.keys(vectorOf(20), asked)).to.have.members(expected)
     expect(world.keys(ORIGIN, asked)).to.deep.equal(expected)
   })
-
-  /** Opens a copy of what is on disk now. */
-  function expectCheckpoint(
-    { engine: { checkpoint } }: VectorWorld,
-    expected: ReadonlyMap<number, readonly string[]>,
-  ): void {
-    rmSync(path.join(root, 'image'), { recursive: true, force: true })
-    cpSync(path.join(root, 'index'), path.join(root, 'image'), { recursive: true })
-    using reopened = open('image')
-
-    expect(reopened.engine.checkpoint).to.equal(checkpoint)
-    expect(namesIn(reopened)).to.deep.equal(expected.get(checkpoint))
-  }
 })
-
-/** A document's key with the first number of its vector: the sequence that wrote it. */
-function namesIn(world: VectorWorld): readonly string[] {
-  const { hits, total } = world.nearest(ORIGIN, { limit: 1000 })
-  expect(total).to.equal(hits.length)
-  return hits
-    .map(({ key, distance }) => `${Buffer.from(key).toString()} ${Math.sqrt(distance)}`)
-    .toSorted()
-}
-
-function namesOf(live: ReadonlyMap<string, number>): readonly string[] {
-  return [...live].map(([key, sequence]) => `${key} ${sequence}`).toSorted()
-}
 
 function vectorOf(first: number): Float32Array {
   return Float32Array.of(first, 0, 0, 0)
