@@ -7,7 +7,7 @@ import { isNearestRequest } from '../vector/hosted/vector-request-shape.ts'
 import type { VectorQuestions } from '../vector/vector-search.ts'
 import type { AskedOf, IndexDescriptor } from './index-descriptor.ts'
 
-/** Indexes of vectors, dense or sparse; their engines are vector/hosted/vector-engine.ts and the sparse one. */
+/** Indexes of vectors, dense or sparse; their engine is rows/rows-engine.ts. */
 export const VECTOR_INDEX: IndexDescriptor<'vectors', VectorQuestions> = {
   type: 'embeddings',
   kind: 'vectors',

@@ -1,4 +1,4 @@
-// The files of an index whose documents have rows. Format: docs/formats/vector-segment.md. The table of each segment has the
+// The files of an index whose documents have rows. Format: docs/reference/formats/vector-segment.md. The table of each segment has the
 // sums of what else the manifest does not name.
 
 import { crc32 } from 'node:zlib'

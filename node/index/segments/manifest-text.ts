@@ -1,5 +1,5 @@
 // The text of a manifest: JSON in a line, and its CRC-32 in another, as eight hexadecimal digits
-// (docs/formats/text-segment.md, vector-segment.md).
+// (docs/reference/formats/text-segment.md, vector-segment.md).
 
 import { isDeepStrictEqual } from 'node:util'
 import { crc32 } from 'node:zlib'

@@ -1,4 +1,4 @@
-// The segments of a text index, as a kind of segmented index. Format: docs/formats/text-segment.md, "The directory".
+// The segments of a text index, as a kind of segmented index. Format: docs/reference/formats/text-segment.md, "The directory".
 
 import { closedUnlessDone } from '../../../../lib/closing.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
