@@ -130,7 +130,7 @@ async function buildClusterNode(
   const damage = new DamageReport(identity, log)
   const opened = await openStoreOf(base, { ...disk, ...plane }, damage)
   const { store, cluster } = opened
-  loaded.keepSecretsOf((secrets) => opened.sealedKeys.lostWith(secrets))
+  life.onClose(loaded.holdSecrets((secrets) => opened.sealedKeys.lostWith(secrets)))
   life.onClose(endWatch) // before the store, which it asks
   addMetrics(metrics, opened.metrics, { guard, reserveBytes: config.diskReserveBytes })
 
@@ -147,9 +147,9 @@ async function buildClusterNode(
   watchLoop(loop, { metrics, life, hangMs: config.loopHangMs })
   // These come first: load balancers and the controller look elsewhere while open requests finish.
   life.onClose(() => depart(membership, { led: opened.shards, map }, { clock, log }))
-  life.onClose(() => serving.stops())
   // A node that others cannot use is not ready: it would be counted on. Later a partition takes no node out.
   serving.serves(store, () => reach.hasBeenReached)
+  life.onClose(() => serving.stops())
   log.info('server serves', { api: api.url, health: health.url, peer: plane.peers.port })
   return runningNode({ apiUrl: api.url, healthUrl: health.url }, { settings, log, clock, life })
 }
@@ -266,7 +266,7 @@ async function openControlPlane(base: Base, { nodeId, journal, memory, identity 
   const frozenBy = (): string | undefined =>
     map.health.kind === 'frozen' ? map.health.reason : undefined
   const seen = { coordination, catalog, frozenBy }
-  const loopback = new LoopbackLink(nodeId, () => operations, clock)
+  const loopback = new LoopbackLink(nodeId, operations, clock)
   const link = (address: PeerAddress): PeerLink =>
     address.nodeId === nodeId ? loopback : peers.link(address)
   const leaders = new LeaderPlaces(map, { link })

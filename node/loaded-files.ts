@@ -42,7 +42,8 @@ export class LoadedFiles {
   readonly etcd: Replaceable<EtcdCredentials>
   readonly #peerNames: readonly string[]
   readonly #with: FileParts
-  #needed: SecretsNeeded = async () => [] // a node that starts would start with other secrets, too
+  /** Empty while the node starts: it would start with other secrets, too. */
+  readonly #holders = new Set<SecretsNeeded>()
   #digest: string
   #loadedMs: number
   #hasFailed = false
@@ -67,9 +68,10 @@ export class LoadedFiles {
     return { loaded: new LoadedFiles(files, peerNames, parts), files }
   }
 
-  /** From now on `load` asks this about secrets that would go (LF2). */
-  keepSecretsOf(needed: SecretsNeeded): void {
-    this.#needed = needed
+  /** From now on `load` asks `holder` about secrets that would go (LF2). Returns how to stop. */
+  holdSecrets(holder: SecretsNeeded): () => void {
+    this.#holders.add(holder)
+    return () => this.#holders.delete(holder)
   }
 
   /** Reads the files again and puts them to use. Rejects with a ConfigurationError (LF1, LF2). */
@@ -101,7 +103,7 @@ export class LoadedFiles {
 
   /** LF2. */
   async #assertNoneLost(secrets: readonly Uint8Array[]): Promise<void> {
-    const lost = await this.#needed(secrets)
+    const lost = (await Promise.all([...this.#holders].map((holder) => holder(secrets)))).flat()
     if (lost.length === 0) return
     const shown = lost.slice(0, SHOWN_MAX).join(', ')
     const more = lost.length > SHOWN_MAX ? ` and ${lost.length - SHOWN_MAX} more` : ''

@@ -6,33 +6,33 @@ import { readinessReply } from './readiness-reply.ts'
 
 type Served = Pick<SwarmStore, 'ready' | 'indexCounts'>
 
+type Stage =
+  | { readonly kind: 'opening'; readonly progress: StartProgress | undefined }
+  /** `mayServe` answers whether clients and other nodes are to come. */
+  | { readonly kind: 'open'; readonly store: Served; readonly mayServe: () => boolean }
+
 /** What the health port says of a node from its first second to its last. */
 export class StartingNode {
-  #progress: StartProgress | undefined
-  #store: Served | undefined
-  #isReached: () => boolean = () => true
-  #isStopping = false
+  #stage: Stage = { kind: 'opening', progress: undefined }
 
   /** Tables are opened, and `progress` says how many are open. */
   opens(progress: StartProgress): void {
-    this.#progress = progress
+    this.#stage = { kind: 'opening', progress }
   }
 
   /** `isReached` answers whether the nodes of its cluster reach this one. */
   serves(store: Served, isReached: () => boolean = () => true): void {
-    this.#store = store
-    this.#isReached = isReached
-    this.#progress = undefined
+    this.#stage = { kind: 'open', store, mayServe: isReached }
   }
 
   stops(): void {
-    this.#isStopping = true
+    if (this.#stage.kind === 'open') this.#stage = { ...this.#stage, mayServe: () => false }
   }
 
   readiness(): BytesReply {
-    const store = this.#store
-    if (store === undefined) return readinessReply(false, NO_INDEXES, this.#progress)
-    const isReady = store.ready() && this.#isReached() && !this.#isStopping
-    return readinessReply(isReady, store.indexCounts())
+    const stage = this.#stage
+    if (stage.kind === 'opening') return readinessReply(false, NO_INDEXES, stage.progress)
+    const { store, mayServe } = stage
+    return readinessReply(store.ready() && mayServe(), store.indexCounts())
   }
 }

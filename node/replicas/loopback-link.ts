@@ -23,10 +23,10 @@ type HandlerOf<Kind extends PeerHandler['kind']> = Extract<PeerHandler, { kind: 
 /** Runs the handlers of this node in place. Contract: PeerLink, for a connection that is never lost. */
 export class LoopbackLink implements PeerLink {
   readonly peer: PeerAddress
-  readonly #handlers: () => PeerHandlers
+  readonly #handlers: PeerHandlers
   readonly #clock: Clock
 
-  constructor(nodeId: string, handlers: () => PeerHandlers, clock: Clock) {
+  constructor(nodeId: string, handlers: PeerHandlers, clock: Clock) {
     this.peer = { nodeId, host: 'localhost', port: 0 }
     this.#handlers = handlers
     this.#clock = clock
@@ -75,10 +75,9 @@ export class LoopbackLink implements PeerLink {
   async close(): Promise<void> {}
 
   #handler<Kind extends PeerHandler['kind']>({ operation }: Call, kind: Kind): HandlerOf<Kind> {
-    const handlers = this.#handlers()
-    const handler = handlers.get(operation)
+    const handler = this.#handlers.get(operation)
     if (handler !== undefined && isOfKind(handler, kind)) return handler
-    throw noHandler(handlers, { operation, kind })
+    throw noHandler(this.#handlers, { operation, kind })
   }
 
   #requestOf({ body }: Call, { signal, timeoutMs }: CallOptions): PeerRequest {

@@ -26,8 +26,8 @@ import { serveReplicas, serveShards } from '../shard/remote/serve-shards.ts'
 import type { FindNear } from '../search/tables/near-tables.ts'
 import type { FindReplicas } from '../reads/replica-choice.ts'
 import type { ShardRecord } from '../catalog/records/shard-record.ts'
-import { openStore, type OpenedStore, type StoreParts, type StorePlace } from './open-store.ts'
-import type { StoreCore } from './open-store.ts'
+import { openStore, type OpenedStore, type StorePlace } from './open-store.ts'
+import { openStoreCore, type StoreCore, type StoreParts } from './store-core.ts'
 import { CLUSTER_REPLICATION } from '../catalog/admin/table-replication.ts'
 import type { ClusterControl } from '../steering/cluster-control.ts'
 import { clusterMetrics, type PeerState } from '../steering/metrics/cluster-metrics.ts'
@@ -66,12 +66,14 @@ export interface ClusterStoreParts extends StoreParts {
 }
 
 /** Builds the store of one node and opens its tables; `life` closes them. */
-export function openClusterStore(
+export async function openClusterStore(
   parts: ClusterStoreParts,
   life: Lifecycle,
   signal: AbortSignal,
 ): Promise<OpenedStore> {
-  return openStore(parts, life, (core) => clusterPlace(parts, core, { life, signal }))
+  const core = openStoreCore(parts, life)
+  const place = await clusterPlace(parts, core, { life, signal })
+  return openStore(parts, { core, place }, life)
 }
 
 async function clusterPlace(
@@ -84,7 +86,8 @@ async function clusterPlace(
   const { host, copies } = replicas
   const places = new KnownPlaces({ self: self.node, map, host, leaders })
   const shardOf = (record: ShardRecord) => clusterShard(parts, { host, places }, record)
-  const { registry, led, drain } = core
+  const { registry, led, recovery } = core
+  const drain = recovery.drain.bind(recovery)
   const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }
   const onNotOpened = (id: string, error: unknown): void =>
     reportNotOpened(parts, replicas.counts, { id, error })

@@ -119,7 +119,7 @@ class DiskNode {
       onLeaving: (listener: () => void) => this.#control.onLeaving(listener),
     }
     const linksFrom = (to: string): LoopbackLink =>
-      new LoopbackLink(this.id, () => must(this.#nodes.get(to), to).handlers, clock)
+      new LoopbackLink(this.id, must(this.#nodes.get(to), to).handlers, clock)
     const host = await ReplicaHost.open({
       self: { node: this.id, incarnation: this.incarnation },
       stores,

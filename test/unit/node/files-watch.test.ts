@@ -265,7 +265,7 @@ describe('the watch of a node over its files', () => {
     node.files.write({ secret: NEW, accepted: OLD })
     await node.round()
     const needs = { keys: ['notes/meaning'] }
-    node.loaded.keepSecretsOf(async () => needs.keys)
+    node.loaded.holdSecrets(async () => needs.keys)
     node.files.remove('accepted')
     await node.round()
     const kept = node.secrets
@@ -282,7 +282,7 @@ describe('the watch of a node over its files', () => {
   it('tries again when what it asks about secrets does not answer', async () => {
     await using node = await Watched.open()
     let answers = false
-    node.loaded.keepSecretsOf(async () => {
+    node.loaded.holdSecrets(async () => {
       if (!answers) throw new Error('etcd does not answer')
       return []
     })

@@ -35,6 +35,7 @@ import type { DroppedReplicas } from '../../../../node/replicas/tables/dropped-r
 import type { ReplicaHost } from '../../../../node/replicas/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import { openStore, type OpenedStore } from '../../../../node/store/open-store.ts'
+import { openStoreCore } from '../../../../node/store/store-core.ts'
 import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/open-peer-node.ts'
 import { PEER_LIMITS, type PeerLimits } from '../../../../node/peer/peer-limits.ts'
@@ -299,7 +300,7 @@ export class SimulatedNode {
       onFault: (error) => this.failures.push(stackOf(error)),
     })
     lifecycle.onClose(() => peers.close())
-    const loopback = new LoopbackLink(this.id, () => operations, clock)
+    const loopback = new LoopbackLink(this.id, operations, clock)
     const link = (address: PeerAddress): PeerLink =>
       address.nodeId === this.id ? loopback : peers.link(address)
     const leaders = new LeaderPlaces(map, { link })
@@ -332,23 +333,10 @@ export class SimulatedNode {
     const damage = new DamageReport(identity, log)
     const parts = { journal, hybridClock, clock, log, coordination, stores: this.disk }
     const made = { ...parts, version: '0', nodeId: this.id, randomBits: () => bitsOf(random) }
-    const opened = await openStore(made, lifecycle, (core) =>
-      simulatedPlace(
-        {
-          ...made,
-          self,
-          map,
-          control,
-          leaders,
-          random,
-          life,
-          operations,
-          damage,
-          admit: () => this.#admit(),
-        },
-        core,
-      ),
-    )
+    const here = { self, map, control, leaders, random, life, operations, damage }
+    const core = openStoreCore(made, lifecycle)
+    const place = await simulatedPlace({ ...made, ...here, admit: () => this.#admit() }, core)
+    const opened = await openStore(made, { core, place }, lifecycle)
     life.opened = opened
     const description = {
       zone: '',

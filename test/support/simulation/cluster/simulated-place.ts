@@ -20,7 +20,8 @@ import { ReplicaHost } from '../../../../node/replicas/replica-host.ts'
 import { ReplicaPeers, replicaHandlers } from '../../../../node/replicas/replica-peers.ts'
 import { ReplicaLags } from '../../../../node/replicas/replica-lags.ts'
 import { TableNews } from '../../../../node/replicas/tables/table-news.ts'
-import type { StoreCore, StoreParts, StorePlace } from '../../../../node/store/open-store.ts'
+import type { StorePlace } from '../../../../node/store/open-store.ts'
+import type { StoreCore, StoreParts } from '../../../../node/store/store-core.ts'
 import type { ShardRecord } from '../../../../node/catalog/records/shard-record.ts'
 import { CLUSTER_REPLICATION } from '../../../../node/catalog/admin/table-replication.ts'
 import type { OperationTable } from '../../../../node/peer/operation-table.ts'
@@ -48,7 +49,8 @@ export interface PlaceParts extends StoreParts {
 
 export async function simulatedPlace(parts: PlaceParts, core: StoreCore): Promise<StorePlace> {
   const { coordination, map, control, leaders, self, clock, log, life, operations } = parts
-  const { registry, led, drain } = core
+  const { registry, led, recovery } = core
+  const drain = recovery.drain.bind(recovery)
   const host = await openHost(parts, core)
   life.host = host
   const places = new KnownPlaces({ self: self.node, map, host, leaders })

@@ -15,7 +15,7 @@ function lagsOf(world: ReplicatedWorld): (node: string) => ReplicaLags {
       self,
       leading: () => world.node(self).running?.host.leading() ?? [],
       leaders: () => ['n1'],
-      linkTo: (to) => new LoopbackLink(self, () => handlersOf(to), world.clock),
+      linkTo: (to) => new LoopbackLink(self, handlersOf(to), world.clock),
       clock: world.clock,
     })
     all.set(self, lags)

@@ -13,7 +13,7 @@ const LOST = new TransportError('UNAVAILABLE', 'the connection was lost', 'unkno
 /** The failure of a call that may be made again and whose tries end so. */
 async function failureAfter(tries: readonly Error[]): Promise<unknown> {
   const clock = new ManualClock()
-  const link = new LoopbackLink('b', () => new Map(), clock)
+  const link = new LoopbackLink('b', new Map(), clock)
   const rest = [...tries]
   // Each try knows of a newer leader, so no pause comes between.
   const leaderOf = async (): Promise<{ node: string; epoch: number; link: LoopbackLink }> => ({
