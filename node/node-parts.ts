@@ -27,7 +27,7 @@ import { Journal } from './journal/journal.ts'
 import { convertStores, markUnnumbered } from './shard/convert-store.ts'
 import type { DataDirectory } from './storage/data-directory.ts'
 import { DiskGuard, type AdmitWrite } from './storage/disk-guard.ts'
-import { syncDirectory } from './storage/durable-file.ts'
+import { syncDirectory } from './storage/file-replacement.ts'
 import { LevelKvStore } from './storage/level-kv-store.ts'
 import { LevelStoreFactory } from './storage/level-store-factory.ts'
 

@@ -7,7 +7,7 @@ import { ServiceError } from '../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole, type JsonRecord } from '../../lib/json-record.ts'
 import type { ClusterIdentity } from '../controller/core/records/cluster-codec.ts'
 import type { NodeId } from '../replication/core/configuration.ts'
-import { replaceFile } from '../storage/durable-file.ts'
+import { replaceFile } from '../storage/file-replacement.ts'
 import { levelError } from '../storage/level-error.ts'
 
 const FORMAT = 'quarry-node'

@@ -98,7 +98,7 @@ export class Registrar {
     return liveKey(this.#options.identity.nodeId)
   }
 
-  async #read(): Promise<Found> {
+  async #read(): Promise<OwnEntries> {
     const { coordination, identity } = this.#options
     const node = await coordination.get(nodeKey(identity.nodeId))
     const live = await coordination.get(this.#liveKey)
@@ -113,7 +113,7 @@ export class Registrar {
   }
 
   /** CR1. Answers false if something has changed since it was read. */
-  async #write({ node, live }: Found, order: RegistrationOrder): Promise<boolean> {
+  async #write({ node, live }: OwnEntries, order: RegistrationOrder): Promise<boolean> {
     const { coordination, identity } = this.#options
     const before = node && decodeNode(node.value)
     const isOut = before?.state === 'decommissioned' || before?.state === 'forgotten'
@@ -201,7 +201,7 @@ export async function followSeenLives(
 type Said = Pick<RegistrationOrder, 'isLeaving' | 'unreached'>
 
 /** The node's entries as they were read. */
-interface Found {
+interface OwnEntries {
   readonly node: CoordinationEntry | undefined
   readonly live: CoordinationEntry | undefined
 }

@@ -20,7 +20,7 @@ import {
   CHUNK_SIZE_MIN,
   parseSparseSettings,
   showSparseSettings,
-} from './sparse-settings.ts'
+} from './sparse-index-settings.ts'
 
 /** The members of a configuration beside those that every kind of index has. */
 export type ConfigMembers = PlainMembers

@@ -2,7 +2,7 @@
 
 import { readManagedSettings, type ManagedSettings } from './managed-settings.ts'
 import { failSetting as fail, membersOf, type PlainMembers } from './setting-members.ts'
-import { readSparseSettings, type SparseIndexSettings } from './sparse-settings.ts'
+import { readSparseSettings, type SparseIndexSettings } from './sparse-index-settings.ts'
 
 /** How far two vectors are apart. `inner_product` is negated, so that smaller is nearer for each. */
 export type Metric = 'l2_squared' | 'inner_product' | 'cosine'

@@ -61,7 +61,7 @@ interface Read {
 type Head = ReturnType<typeof headOfArtifact>
 
 /** What is known of a document after a look at it. */
-type Found =
+type SeenDocument =
   /** Its artifact is right as it is, or it is gone. */
   | { readonly kind: 'right' }
   | { readonly kind: 'source'; readonly read: Read; readonly source: Source }
@@ -164,7 +164,7 @@ export class DocumentEnricher {
     task: KeyTask,
     { permit, read }: Admitted,
     tries: Tries,
-  ): Promise<Exclude<Found, { readonly kind: 'source' }> | LaterAnswer> {
+  ): Promise<Exclude<SeenDocument, { readonly kind: 'source' }> | LaterAnswer> {
     const { line, ending } = this.#with
     const found = await this.#look(task, read)
     if (found.kind !== 'source') return found
@@ -175,7 +175,7 @@ export class DocumentEnricher {
     return { kind: 'item', item: itemOf(of, source.hash, counted(answer, of, source.hash)) }
   }
 
-  async #look({ retry }: KeyTask, read: Read | undefined): Promise<Found> {
+  async #look({ retry }: KeyTask, read: Read | undefined): Promise<SeenDocument> {
     if (read === undefined) return { kind: 'right' }
     const source = await this.#sourceOf(read)
     const hash = source.kind === 'refused' ? hashOfRefusal(source.message) : source.source.hash

@@ -19,7 +19,7 @@ import type { EnrichmentStatus, IndexEnricher } from '../shard/following/shard-e
 import { unmadeAsStored } from '../shard/following/documents-behind.ts'
 import { extendTally } from '../shard/following/extend-tally.ts'
 import { storedProgress } from '../shard/format/enrichment-progress.ts'
-import { endOfLog } from '../shard/format/log-reader.ts'
+import { endOfLog } from '../shard/format/stored-log.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import { Ending } from './ending.ts'
 import type { EnrichmentRoom } from './enrichment-room.ts'

@@ -9,7 +9,7 @@ import {
   pointPart,
   polygonPart,
   SHAPE_POSITIONS_MAX,
-  type Part,
+  type ShapePart,
   type Shape,
 } from './shape.ts'
 import type { JsonObject, JsonValue } from '../document/exact-json.ts'
@@ -69,23 +69,23 @@ const READERS: Readonly<Record<string, Reader<Shape>>> = {
   MultiPolygon: several(polygonIn),
 }
 
-function one(read: Reader<Part>): Reader<Shape> {
+function one(read: Reader<ShapePart>): Reader<Shape> {
   return (coordinates, budget) => [read(coordinates, budget)]
 }
 
-function several(read: Reader<Part>): Reader<Shape> {
+function several(read: Reader<ShapePart>): Reader<Shape> {
   return (coordinates, budget) => listIn(coordinates).map((part) => read(part, budget))
 }
 
-function pointIn(coordinates: JsonValue | undefined, budget: PositionBudget): Part {
+function pointIn(coordinates: JsonValue | undefined, budget: PositionBudget): ShapePart {
   return pointPart(positionIn(coordinates, budget))
 }
 
-function lineIn(coordinates: JsonValue | undefined, budget: PositionBudget): Part {
+function lineIn(coordinates: JsonValue | undefined, budget: PositionBudget): ShapePart {
   return linePart(pathIn(coordinates, LINE_POSITIONS_MIN, budget))
 }
 
-function polygonIn(coordinates: JsonValue | undefined, budget: PositionBudget): Part {
+function polygonIn(coordinates: JsonValue | undefined, budget: PositionBudget): ShapePart {
   return polygonPart(listIn(coordinates).map((ring) => pathIn(ring, RING_POSITIONS_MIN, budget)))
 }
 

@@ -7,7 +7,7 @@
 import { distanceMetres, EARTH_RADIUS_METRES } from './geo-area.ts'
 import type { GeoPoint } from './geo-point.ts'
 import { edgesOf, isInside, pointAt, type Edge } from './plane.ts'
-import type { Part, Shape } from './shape.ts'
+import type { ShapePart, Shape } from './shape.ts'
 
 const PIECE_DEGREES = 1
 /** Each step keeps two thirds of the piece, so 4e-9 of it is left at the end. */
@@ -23,7 +23,7 @@ export function isWithinMetres(shape: Shape, centre: GeoPoint, metres: number): 
   )
 }
 
-function holds({ kind, paths }: Part, { lon, lat }: GeoPoint): boolean {
+function holds({ kind, paths }: ShapePart, { lon, lat }: GeoPoint): boolean {
   if (kind !== 'polygon') return false
   const [outline = [], ...rings] = paths
   return TURNS.some(

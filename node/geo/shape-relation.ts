@@ -17,15 +17,15 @@ import {
   type Edge,
   type Path,
 } from './plane.ts'
-import type { Part, Shape } from './shape.ts'
+import type { ShapePart, Shape } from './shape.ts'
 
 export type Relation = 'intersects' | 'contains' | 'within'
 
 /** Paths continue across the 180th meridian, so the same place may lie whole turns apart. */
 const TURNS = [0, -360, 360, -720, 720]
-const DIMENSIONS: Readonly<Record<Part['kind'], number>> = { point: 0, line: 1, polygon: 2 }
+const DIMENSIONS: Readonly<Record<ShapePart['kind'], number>> = { point: 0, line: 1, polygon: 2 }
 
-interface Figure extends Part {
+interface Figure extends ShapePart {
   readonly edges: readonly Edge[]
 }
 
@@ -53,7 +53,7 @@ function someTurn(document: Figure, turns: readonly Figure[], test: Test): boole
   return turns.some((turn) => boxesMeet(document.box, turn.box) && test(document, turn))
 }
 
-function figureOf(part: Part, degrees: number): Figure {
+function figureOf(part: ShapePart, degrees: number): Figure {
   const { west, east, ...box } = part.box
   const paths = part.paths.map((path) => shifted(path, degrees))
   return {

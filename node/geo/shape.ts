@@ -7,7 +7,7 @@ import { boxOf, unrolled, type Box, type Path } from './plane.ts'
 export const SHAPE_POSITIONS_MAX = 10_000
 
 /** One point, line or polygon, with its bounding box. Paths are unrolled (`unrolled`). */
-export interface Part {
+export interface ShapePart {
   readonly kind: 'point' | 'line' | 'polygon'
   /**
    * One path, and another for each hole of a polygon. The paths of polygons end where they begin.
@@ -17,7 +17,7 @@ export interface Part {
 }
 
 /** Has at least one part. */
-export type Shape = readonly Part[]
+export type Shape = readonly ShapePart[]
 
 export function positionsOf(shape: Shape): number {
   return shape.reduce(
@@ -26,21 +26,21 @@ export function positionsOf(shape: Shape): number {
   )
 }
 
-export function pointPart(place: GeoPoint): Part {
+export function pointPart(place: GeoPoint): ShapePart {
   return partOf('point', [[place]])
 }
 
-export function linePart(path: Path): Part {
+export function linePart(path: Path): ShapePart {
   return partOf('line', [unrolled(path)])
 }
 
 /** Edges take the shorter way around the globe. The first ring is the outline. */
-export function polygonPart(rings: readonly Path[]): Part {
+export function polygonPart(rings: readonly Path[]): ShapePart {
   return partOf('polygon', rings.map(closed).map(unrolled))
 }
 
 /** A box whose west is greater than its east crosses the 180th meridian. */
-export function boxPart({ west, east, south, north }: Box): Part {
+export function boxPart({ west, east, south, north }: Box): ShapePart {
   const end = west > east ? east + 360 : east
   const corners = [
     { lon: west, lat: south },
@@ -51,7 +51,7 @@ export function boxPart({ west, east, south, north }: Box): Part {
   return partOf('polygon', [closed(corners)])
 }
 
-export function partOf(kind: Part['kind'], paths: readonly Path[]): Part {
+export function partOf(kind: ShapePart['kind'], paths: readonly Path[]): ShapePart {
   const [outline = []] = paths
   return { kind, paths, box: boxOf(outline) }
 }

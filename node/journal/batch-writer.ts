@@ -9,7 +9,7 @@ import {
   type LogId,
 } from './journal-format.ts'
 import type { AppendedMark } from './log-mark.ts'
-import { openSegment, type OpenSegment, type Segment } from './segment.ts'
+import { openSegment, type OpenSegment, type Segment } from './journal-segment.ts'
 import type { ChainPosition } from './segment-scan.ts'
 
 /** An entry as its log passes it to the journal. The row is complete, with its crc. */

@@ -6,7 +6,7 @@ import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promi
 import path from 'node:path'
 import { diskErrorCode } from '../../lib/disk-error.ts'
 import { ServiceError } from '../../lib/errors.ts'
-import { syncDirectory } from '../storage/durable-file.ts'
+import { syncDirectory } from '../storage/file-replacement.ts'
 import type { JournalDirectory, SegmentFile } from './journal-directory.ts'
 
 /** The size of the pieces in which zeros are written. */

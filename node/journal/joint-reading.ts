@@ -19,7 +19,7 @@ import {
 } from './journal-reader.ts'
 import { InvariantError } from '../../lib/assert.ts'
 import type { LogId } from './journal-format.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 import { SegmentWindow } from './segment-window.ts'
 
 type Page = readonly JournalEntry[]

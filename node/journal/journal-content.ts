@@ -1,7 +1,7 @@
 import type { LogId } from './journal-format.ts'
 import type { LogMark } from './log-mark.ts'
 import { LogMarks } from './log-marks.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 
 /** A row of a batch, as far as its place is remembered. */
 export type ContentRow =

@@ -2,7 +2,7 @@ import { must } from '../../lib/assert.ts'
 import type { JournalContent } from './journal-content.ts'
 import type { JournalDirectory } from './journal-directory.ts'
 import type { LogId } from './journal-format.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 import { SegmentWindow } from './segment-window.ts'
 
 /** One entry of a log, as it was appended. */

@@ -10,7 +10,7 @@ import {
   segmentNumberOf,
   type SegmentHeader,
 } from './journal-format.ts'
-import { Segment } from './segment.ts'
+import { Segment } from './journal-segment.ts'
 import {
   damagedError,
   findLaterBatch,

@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/errors.ts'
 import type { JournalContent } from './journal-content.ts'
 import type { LogId } from './journal-format.ts'
 import type { LogOwner } from './log-owner.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 
 /** At this multiple of `keptBytes`, writes wait until the owners have flushed. */
 const OVERFULL = 8

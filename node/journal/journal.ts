@@ -36,7 +36,7 @@ import { recoverJournal, type RecoveredJournal } from './journal-recovery.ts'
 import type { JournalSource } from './journal-source.ts'
 import { JournalMetrics } from './journal-metrics.ts'
 import { JournalRetention } from './journal-retention.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 import { SegmentSupply } from './segment-supply.ts'
 
 const MIB = 1024 * 1024

@@ -5,7 +5,7 @@ import type { ReadableJournal } from './journal-reader.ts'
 import { decodeSegmentHeader, type EntryRow, type LogId } from './journal-format.ts'
 import type { LogMark } from './log-mark.ts'
 import type { LogPosition } from './log-position.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 import {
   damagedError,
   rowsOf,

@@ -4,7 +4,7 @@
 import { ServiceError } from '../../lib/errors.ts'
 import type { JournalDirectory } from './journal-directory.ts'
 
-import { Segment } from './segment.ts'
+import { Segment } from './journal-segment.ts'
 
 /** How many spare segments lie ready. More would only use disk space. */
 const SPARES_MAX = 2

@@ -7,7 +7,7 @@ import {
 } from './journal-format.ts'
 import type { SegmentFile } from './journal-directory.ts'
 import type { RowPlace } from './log-marks.ts'
-import type { Segment } from './segment.ts'
+import type { Segment } from './journal-segment.ts'
 import { batchAt, damagedError, entriesOf } from './segment-scan.ts'
 
 /** A segment is read in windows of this size. A larger batch gets a larger window. */

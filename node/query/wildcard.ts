@@ -4,16 +4,16 @@
 
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 
-export type Wildcard = readonly Part[]
+export type Wildcard = readonly WildcardPart[]
 
-type Part = { readonly kind: 'any' } | { readonly kind: 'one' } | Literal
+type WildcardPart = { readonly kind: 'any' } | { readonly kind: 'one' } | Literal
 interface Literal {
   readonly kind: 'literal'
   readonly code: number
 }
 
 export function parseWildcard(pattern: string): Wildcard {
-  const parts: Part[] = []
+  const parts: WildcardPart[] = []
   let isEscaped = false
   for (const character of pattern) {
     if (!isEscaped && character === '\\') {
@@ -27,7 +27,7 @@ export function parseWildcard(pattern: string): Wildcard {
   return isEscaped ? [...parts, partOf('\\', true)] : parts
 }
 
-function partOf(character: string, isEscaped: boolean): Part {
+function partOf(character: string, isEscaped: boolean): WildcardPart {
   if (!isEscaped && character === '*') return { kind: 'any' }
   if (!isEscaped && character === '?') return { kind: 'one' }
   return { kind: 'literal', code: character.codePointAt(0) ?? 0 }
@@ -82,7 +82,7 @@ export function* matchesWildcardSliced(parts: Wildcard, text: string): Sliced<bo
   return parts.slice(next).every(({ kind }) => kind === 'any')
 }
 
-function takes(part: Part | undefined, text: string, at: number): boolean {
+function takes(part: WildcardPart | undefined, text: string, at: number): boolean {
   if (part?.kind === 'literal') return part.code === text.codePointAt(at)
   return part?.kind === 'one'
 }

@@ -8,7 +8,7 @@ import { jsonOf, versionOf } from '../shard/format/document-record.ts'
 import type { ScanRow } from '../shard/shard.ts'
 import type { ScanRequest } from './scan-request.ts'
 import { projectStored } from './stored-projection.ts'
-import { SPECIAL_KEYS_MAX, type SpecialFields } from './special/special-fields.ts'
+import { SPECIAL_KEYS_MAX, type SpecialReader } from './special/special-reader.ts'
 import { splitProjection } from './special/special-selection.ts'
 
 /** `key` names the document in a line; a member of that name in the document gives way to it, but not in an envelope. */
@@ -33,7 +33,7 @@ export interface ScanLinesOptions {
   readonly clock: Clock
   /** Undefined: every row becomes a line. */
   readonly tester: DocumentTester | undefined
-  readonly special: (projection: Projection) => SpecialFields
+  readonly special: (projection: Projection) => SpecialReader
   /** Charged with the rows that were read and not sent, while the reader takes its time; undefined: nobody is. */
   readonly memory: HeldMemory | undefined
 }
@@ -138,7 +138,7 @@ interface MakerOptions {
   readonly wanted: Wanted
   readonly clock: Clock
   /** Undefined: the lines have no special members. */
-  readonly special: SpecialFields | undefined
+  readonly special: SpecialReader | undefined
 }
 
 /** Some lines together, and how many. */

@@ -96,7 +96,7 @@ interface Hosted extends HostedReplica {
 }
 
 /** A store from an earlier life of the node, with its log or what is wrong with it. */
-type Found =
+type FoundStore =
   | { readonly store: KvStore; readonly log: ReplicaLog | ServiceError }
   /** The store does not open. */
   | { readonly store: undefined; readonly log: ServiceError }
@@ -107,7 +107,7 @@ export class ReplicaHost {
   readonly #counts: ReplicaCounts
   readonly #hosted = new Map<ShardId, Hosted>()
   /** What the disk had at the start and nobody has opened yet. */
-  readonly #found: Map<ShardId, Found>
+  readonly #found: Map<ShardId, FoundStore>
   readonly #replacing = new Set<ShardId>()
   readonly #servingListeners = new Map<ShardId, Set<() => void>>()
   readonly #beats: NodeBeats
@@ -116,7 +116,7 @@ export class ReplicaHost {
   readonly #stopBeats: () => Promise<void>
   readonly #stopHearing: () => void
 
-  private constructor(options: ReplicaHostOptions, found: Map<ShardId, Found>) {
+  private constructor(options: ReplicaHostOptions, found: Map<ShardId, FoundStore>) {
     this.#with = options
     this.#counts = options.counts ?? new ReplicaCounts()
     this.#found = found
@@ -142,7 +142,7 @@ export class ReplicaHost {
     const { stores, journal } = options
     const opened = new Map<ShardId, KvStore>()
     const positions = new Map<ShardId, LogPosition>()
-    const found = new Map<ShardId, Found>()
+    const found = new Map<ShardId, FoundStore>()
     for (const name of await stores.list()) {
       const id = parseShardId(name)
       const store = await openWhole(stores, id)

@@ -22,7 +22,7 @@ import {
   STRICT_PROBLEM,
   unevaluatedProblem,
   violation,
-  type Found,
+  type FoundViolation,
 } from './schema-violation.ts'
 import type {
   ArrayRules,
@@ -50,7 +50,7 @@ const WORK_UNITS_PER_BYTE = 1000
 const SHORT_STRING_BYTES_MAX = 512
 
 /** The first violation in `document`, which is compact JSON that the scanner has accepted. */
-export function* findViolation(root: SchemaNode, document: Buffer): Sliced<Found> {
+export function* findViolation(root: SchemaNode, document: Buffer): Sliced<FoundViolation> {
   const tape = yield* JsonTape.of(document)
   return yield* new SchemaValidator(tape).validate(root, 0, undefined)
 }
@@ -71,7 +71,7 @@ class SchemaValidator {
   /**
    * `seen` collects the members and elements that were evaluated, for the `unevaluated` keywords.
    */
-  *validate(node: SchemaNode, at: number, seen: EntryMarks | undefined): Sliced<Found> {
+  *validate(node: SchemaNode, at: number, seen: EntryMarks | undefined): Sliced<FoundViolation> {
     const quick = this.#quick(node, at)
     if (quick !== 'open') return quick
     if (this.#spend(VISIT_UNITS)) yield
@@ -91,7 +91,7 @@ class SchemaValidator {
    * Decides at once, as far as possible; this covers most scalars. `open` leaves the value to
    * `validate`.
    */
-  #quick(node: SchemaNode, at: number): Found | 'open' {
+  #quick(node: SchemaNode, at: number): FoundViolation | 'open' {
     if (node.isFalse) return violation('boolean schema is false')
     const { rules } = node
     if (rules === undefined) return undefined
@@ -106,7 +106,7 @@ class SchemaValidator {
     return this.#shortString(rules.string, tape.string(at))
   }
 
-  #plainProblem(rules: SchemaRules, at: number): Found {
+  #plainProblem(rules: SchemaRules, at: number): FoundViolation {
     const tape = this.#tape
     const isNumber = rules.number !== undefined && tape.kind(at) === 'number'
     const problem =
@@ -115,7 +115,7 @@ class SchemaValidator {
     return problem === undefined ? undefined : violation(problem)
   }
 
-  #shortString(rules: StringRules, text: string): Found {
+  #shortString(rules: StringRules, text: string): FoundViolation {
     const { length, pattern } = rules
     this.#count(text.length)
     if (length.min !== undefined || length.max !== undefined) {
@@ -136,7 +136,7 @@ class SchemaValidator {
   }
 
   /** Checks a string in steps. Short strings come here too if other rules apply to them. */
-  *#longString({ string }: SchemaRules, at: number): Sliced<Found> {
+  *#longString({ string }: SchemaRules, at: number): Sliced<FoundViolation> {
     const tape = this.#tape
     if (string === undefined || tape.kind(at) !== 'string') return undefined
     const text = yield* readLongString(tape.text(at))
@@ -171,7 +171,7 @@ class SchemaValidator {
     return isMatch
   }
 
-  *#choices({ choices }: SchemaRules, at: number): Sliced<Found> {
+  *#choices({ choices }: SchemaRules, at: number): Sliced<FoundViolation> {
     if (choices.length === 0) return undefined
     const digest = yield* digestOf(this.#tape.text(at))
     if (this.#spend(DIGEST_UNITS + this.#tape.textBytes(at))) yield
@@ -186,7 +186,7 @@ class SchemaValidator {
     rules: Combination | undefined,
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     if (rules === undefined) return undefined
     for (const node of rules.all) {
       const found = yield* this.validate(node, at, seen)
@@ -207,7 +207,7 @@ class SchemaValidator {
     { array, object }: SchemaRules,
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     const kind = this.#tape.kind(at)
     if (kind === 'array' && array !== undefined) return yield* this.#array(array, at, seen)
     if (kind === 'object' && object !== undefined) return yield* this.#object(object, at, seen)
@@ -218,9 +218,9 @@ class SchemaValidator {
     nodes: readonly SchemaNode[] | undefined,
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     if (nodes === undefined) return undefined
-    let first: Found
+    let first: FoundViolation
     let holds = false
     for (const node of nodes) {
       const own = seen === undefined ? undefined : new EntryMarks()
@@ -239,9 +239,9 @@ class SchemaValidator {
     nodes: readonly SchemaNode[] | undefined,
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     if (nodes === undefined) return undefined
-    let first: Found
+    let first: FoundViolation
     let matched = 0
     for (const node of nodes) {
       const own = seen === undefined ? undefined : new EntryMarks()
@@ -258,7 +258,7 @@ class SchemaValidator {
     condition: Combination['condition'],
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     if (condition === undefined) return undefined
     const own = seen === undefined ? undefined : new EntryMarks()
     const holds = (yield* this.validate(condition.test, at, own)) === undefined
@@ -267,7 +267,7 @@ class SchemaValidator {
     return next === undefined ? undefined : yield* this.validate(next, at, seen)
   }
 
-  *#array(rules: ArrayRules, at: number, seen: EntryMarks | undefined): Sliced<Found> {
+  *#array(rules: ArrayRules, at: number, seen: EntryMarks | undefined): Sliced<FoundViolation> {
     const tape = this.#tape
     const end = tape.next(at)
     let count = 0
@@ -295,7 +295,7 @@ class SchemaValidator {
     rule: ArrayRules['contains'],
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     if (rule === undefined) return undefined
     const tape = this.#tape
     const end = tape.next(at)
@@ -309,7 +309,7 @@ class SchemaValidator {
     return problem === undefined ? undefined : violation(problem)
   }
 
-  *#unique({ unique }: ArrayRules, at: number): Sliced<Found> {
+  *#unique({ unique }: ArrayRules, at: number): Sliced<FoundViolation> {
     if (!unique) return undefined
     const tape = this.#tape
     const end = tape.next(at)
@@ -328,7 +328,7 @@ class SchemaValidator {
     return undefined
   }
 
-  *#object(rules: ObjectRules, at: number, seen: EntryMarks | undefined): Sliced<Found> {
+  *#object(rules: ObjectRules, at: number, seen: EntryMarks | undefined): Sliced<FoundViolation> {
     const found = (yield* this.#names(rules, at)) ?? (yield* this.#dependents(rules, at, seen))
     if (found !== undefined) return found
     return (
@@ -337,7 +337,7 @@ class SchemaValidator {
     )
   }
 
-  *#members(rules: ObjectRules, at: number, seen: EntryMarks | undefined): Sliced<Found> {
+  *#members(rules: ObjectRules, at: number, seen: EntryMarks | undefined): Sliced<FoundViolation> {
     const tape = this.#tape
     const { members, patterns, additional, names } = rules
     if (members.size + patterns.length === 0 && additional === undefined && names === undefined) {
@@ -357,7 +357,11 @@ class SchemaValidator {
     return undefined
   }
 
-  *#member(rules: ObjectRules, { name, at }: Member, seen: EntryMarks | undefined): Sliced<Found> {
+  *#member(
+    rules: ObjectRules,
+    { name, at }: Member,
+    seen: EntryMarks | undefined,
+  ): Sliced<FoundViolation> {
     const named = rules.members.get(name)
     if (named !== undefined) {
       const quick = this.#quick(named, at)
@@ -378,14 +382,14 @@ class SchemaValidator {
       : yield* this.#additional(additional, { name, at })
   }
 
-  *#additional(node: SchemaNode, { name, at }: Member): Sliced<Found> {
+  *#additional(node: SchemaNode, { name, at }: Member): Sliced<FoundViolation> {
     if (node.isFalse) return violation('must NOT have additional properties')
     const found = yield* this.validate(node, at, undefined)
     return found === undefined ? undefined : inside(name, found)
   }
 
   /** Checks the number of members and their names. */
-  *#names(rules: ObjectRules, at: number): Sliced<Found> {
+  *#names(rules: ObjectRules, at: number): Sliced<FoundViolation> {
     const { asked } = rules
     const present = new Set<string>()
     const tape = this.#tape
@@ -406,7 +410,11 @@ class SchemaValidator {
     return problem === undefined ? undefined : violation(problem)
   }
 
-  *#dependents(rules: ObjectRules, at: number, seen: EntryMarks | undefined): Sliced<Found> {
+  *#dependents(
+    rules: ObjectRules,
+    at: number,
+    seen: EntryMarks | undefined,
+  ): Sliced<FoundViolation> {
     if (rules.dependentSchemas.size === 0) return undefined
     const tape = this.#tape
     const end = tape.next(at)
@@ -424,7 +432,7 @@ class SchemaValidator {
     node: SchemaNode | undefined,
     at: number,
     seen: EntryMarks | undefined,
-  ): Sliced<Found> {
+  ): Sliced<FoundViolation> {
     if (node === undefined) return undefined
     const tape = this.#tape
     const end = tape.next(at)

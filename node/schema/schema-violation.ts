@@ -9,7 +9,7 @@ export interface SchemaViolation {
   readonly message: string
 }
 
-export type Found = SchemaViolation | undefined
+export type FoundViolation = SchemaViolation | undefined
 
 export function violation(message: string): SchemaViolation {
   return { pointer: '', message }
@@ -23,7 +23,7 @@ export function inside(
   return { pointer: `/${escaped}${pointer}`, message }
 }
 
-export function formatProblem({ format }: StringRules, text: string): Found {
+export function formatProblem({ format }: StringRules, text: string): FoundViolation {
   if (format === undefined) return undefined
   const { name, test } = format
   if (text.length <= test.lengthMax && test.test(text)) return undefined

@@ -6,7 +6,7 @@ import {
   findLastRecovery,
   recoverCluster,
   type RecoveredShard,
-} from '../cluster/recovery/recover-cluster.ts'
+} from '../cluster/recovery/control-plane-recovery.ts'
 import { OvertakenError } from '../cluster/recovery/recovery-turn.ts'
 import type { ShardPath } from '../controller/core/records/cluster-codec.ts'
 import type { Coordination } from '../coordination/coordination.ts'

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { crc32 } from 'node:zlib'
 import { isServiceError, ServiceError } from '../../lib/errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { replaceFile, syncDirectory } from './durable-file.ts'
+import { replaceFile, syncDirectory } from './file-replacement.ts'
 import { isLockedError, levelError } from './level-error.ts'
 import { LevelKvStore } from './level-kv-store.ts'
 

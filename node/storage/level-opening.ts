@@ -10,7 +10,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import type { ClassicLevel } from 'classic-level'
 import { ServiceError } from '../../lib/errors.ts'
-import { syncDirectory } from './durable-file.ts'
+import { syncDirectory } from './file-replacement.ts'
 import { levelError, openingError } from './level-error.ts'
 
 const CURRENT = 'CURRENT'

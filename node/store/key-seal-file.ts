@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Replaceable } from '../../lib/replaceable.ts'
 import { KeySeal, newSealSecret } from '../providers/access/key-seal.ts'
-import { replaceFile } from '../storage/durable-file.ts'
+import { replaceFile } from '../storage/file-replacement.ts'
 
 const FILE = 'provider-keys.secret'
 

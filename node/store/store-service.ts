@@ -10,7 +10,7 @@ import type { QueryRequest } from '../query/request/query-request.ts'
 import type { QueryResult } from '../search/run/query-result.ts'
 import type { Aged } from '../reads/stale-reads.ts'
 import type { ClusterStatus } from '../steering/cluster-status.ts'
-import type { MergeRequest, MergeResult } from '../transactions/writes/merge-request.ts'
+import type { MergeRequest, MergeResult } from '../transactions/writes/linear-merge-request.ts'
 import type { ScanCallOptions, ScanRequest } from '../reads/scan-request.ts'
 import type { WriteOptions } from '../transactions/write-options.ts'
 import type {

@@ -36,13 +36,13 @@ import { EventLoopTurns } from '../search/tables/event-loop-turns.ts'
 import type { NearTables } from '../search/tables/near-tables.ts'
 import type { QueryModels } from '../search/models/query-models.ts'
 import { queriedTable } from '../search/tables/queried-tables.ts'
-import { queryTable } from '../search/query-table.ts'
+import { queryTable } from '../search/table-query.ts'
 import { conditionsOf } from '../steering/shard-conditions.ts'
 import { scanLines } from '../reads/scan-lines.ts'
-import { SpecialFields } from '../reads/special/special-fields.ts'
+import { SpecialReader } from '../reads/special/special-reader.ts'
 import { staleTable } from '../search/tables/stale-table.ts'
 import type { Aged, StaleReads } from '../reads/stale-reads.ts'
-import type { MergeRequest, MergeResult } from '../transactions/writes/merge-request.ts'
+import type { MergeRequest, MergeResult } from '../transactions/writes/linear-merge-request.ts'
 import type { ScanCallOptions, ScanRequest } from '../reads/scan-request.ts'
 import type {
   CommitResult,
@@ -327,9 +327,9 @@ export class SwarmStore implements StoreService {
   #specialOf(
     table: OpenTable,
     signal: AbortSignal | undefined,
-  ): (projection: Projection) => SpecialFields {
+  ): (projection: Projection) => SpecialReader {
     const { clock } = this.#with
-    return (projection) => new SpecialFields({ clock, table, projection, signal })
+    return (projection) => new SpecialReader({ clock, table, projection, signal })
   }
 
   async lookupSpecial(name: string, key: Buffer, projection: Projection): Promise<string> {

@@ -76,7 +76,7 @@ export function* encodeToon(
 }
 
 /** Where something is written. */
-interface Place {
+interface LinePlace {
   readonly depth: number
   /** The line begins with the hyphen of a list's item, which stands a level further left. */
   readonly isBehindHyphen: boolean
@@ -105,7 +105,7 @@ class ToonEncoder {
   }
 
   /** The first member stands behind the hyphen, if there is one. */
-  *#writeMembers(object: JsonObject, { depth, isBehindHyphen }: Place): Sliced<void> {
+  *#writeMembers(object: JsonObject, { depth, isBehindHyphen }: LinePlace): Sliced<void> {
     checkDepth(depth)
     let isHyphenTaken = !isBehindHyphen
     for (const name of namesOf(object)) {
@@ -116,7 +116,7 @@ class ToonEncoder {
     }
   }
 
-  *#writeMember(name: string, value: JsonValue, place: Place): Sliced<void> {
+  *#writeMember(name: string, value: JsonValue, place: LinePlace): Sliced<void> {
     const key = yield* this.#name(name)
     if (isJsonArray(value)) {
       yield* this.#writeList(key, value, place)
@@ -132,7 +132,7 @@ class ToonEncoder {
     yield* this.#writeScalar(value)
   }
 
-  *#writeList(key: string, list: JsonArray, place: Place): Sliced<void> {
+  *#writeList(key: string, list: JsonArray, place: LinePlace): Sliced<void> {
     checkDepth(place.depth)
     this.#beginLine(place)
     this.#out.add(key)
@@ -220,7 +220,7 @@ class ToonEncoder {
     }
   }
 
-  #beginLine({ depth, isBehindHyphen }: Place): void {
+  #beginLine({ depth, isBehindHyphen }: LinePlace): void {
     this.#startLine(isBehindHyphen ? depth - 1 : depth)
     if (isBehindHyphen) this.#out.add('- ')
   }

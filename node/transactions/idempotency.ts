@@ -49,7 +49,7 @@ interface StoredAnswer<Answer> {
 }
 
 /** The table and the key of the document that holds a stored answer. */
-interface Place {
+interface AnswerPlace {
   readonly table: OpenTable
   readonly key: Buffer
 }
@@ -119,7 +119,7 @@ export class Idempotency {
     throw keyInUse()
   }
 
-  async #placeOf(key: string): Promise<Place> {
+  async #placeOf(key: string): Promise<AnswerPlace> {
     const table = await this.#table()
     // Tables of one shard were made before the keys were divided, and hold them as they are.
     if (table.shards.length === 1) return { table, key: Buffer.from(key) }
@@ -152,7 +152,7 @@ export class Idempotency {
 
 /** The request's parts, and its answer as one write more. */
 async function collectWith<Answer>(
-  { table, key }: Place,
+  { table, key }: AnswerPlace,
   { collect, digest, answer }: IdempotencyRequest<Answer>,
 ): Promise<PartCollector> {
   const collector = await collect()
@@ -164,7 +164,7 @@ async function collectWith<Answer>(
 
 /** Keeps an answer without an effect, unless there is one already. */
 async function remember<Answer>(
-  { table, key }: Place,
+  { table, key }: AnswerPlace,
   stored: StoredAnswer<Answer>,
 ): Promise<void> {
   const json = Buffer.from(JSON.stringify(stored))
@@ -175,7 +175,7 @@ async function remember<Answer>(
   })
 }
 
-async function storedText({ table, key }: Place): Promise<string | undefined> {
+async function storedText({ table, key }: AnswerPlace): Promise<string | undefined> {
   const record = await table.shardOf(key).read(key)
   return record === undefined ? undefined : jsonOf(record).toString()
 }

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
 import { seededRandom } from '../../lib/random.ts'
-import { runAtOnce } from '../../lib/sliced.ts'
+import { runAtOnce, type Paced } from '../../lib/sliced.ts'
 import { packBatch } from '../../node/index/host/document-batch.ts'
 import { CrashingFiles, type Survival } from '../support/fakes/crashing-files.ts'
 import { HeldDiskWork } from '../support/fakes/held-disk-work.ts'
@@ -99,11 +99,7 @@ export function describeSegmentedCrash(
           if (chance < 0.1 && applied < CHANGES) {
             applied += 1
             const batch = packBatch(applied, history.changes.slice(applied - 1, applied))
-            for (const until of engine.apply(batch, () => undefined)) {
-              if (until === undefined) continue
-              releaseOne()
-              await afterPromises()
-            }
+            await applyWhile(engine.apply(batch, () => undefined), releaseOne)
           } else if (chance < 0.15) {
             void engine.makeRoom()
           } else if (chance < 0.9) {
@@ -143,6 +139,15 @@ export function describeSegmentedCrash(
       return engine.snapshot(links).files.map(({ name: file }) => file)
     }
   })
+}
+
+/** Each step of writing that waits for the disk comes after one more sync is done. */
+async function applyWhile(applying: Paced<unknown>, releaseOne: () => void): Promise<void> {
+  for (const until of applying) {
+    if (until === undefined) continue
+    releaseOne()
+    await afterPromises()
+  }
 }
 
 /** What settled promises have called is done. */

@@ -1,6 +1,6 @@
 import { parseDocumentKey, shownKey } from '../../document/document-limits.ts'
 import { parseProjection, type Projection } from '../../document/projection.ts'
-import { withSpecial } from '../../reads/special/special-fields.ts'
+import { withSpecial } from '../../reads/special/special-reader.ts'
 import { splitProjection } from '../../reads/special/special-selection.ts'
 import { projectStored } from '../../reads/stored-projection.ts'
 import type { StoredDocument } from '../../store/store-service.ts'

@@ -25,7 +25,7 @@ import type { Change, Coordination, CoordinationListing } from '../../coordinati
 import type { NodeIdentity } from '../node-identity.ts'
 import { untilAnswered, type Waiting } from '../until-answered.ts'
 import type { ControlPlaneMemory } from './control-plane-memory.ts'
-import { isNewer } from './recover-cluster.ts'
+import { isNewer } from './control-plane-recovery.ts'
 import {
   RECOVERED_KEY,
   REFUSING_PREFIX,

@@ -6,7 +6,12 @@ import { isText, isWhole } from '../../../lib/json-record.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { ShardConfiguration } from '../../replication/core/configuration.ts'
-import { configurationIn, decodeStored, encodeStored, storedConfiguration } from './stored-json.ts'
+import {
+  configurationIn,
+  decodeStored,
+  encodeStored,
+  storedConfiguration,
+} from './recovery-codec.ts'
 
 const SEEN_KEY = '/control-plane/seen'
 const SHARD_PREFIX = '/control-plane/shards/'

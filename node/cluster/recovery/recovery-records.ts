@@ -5,7 +5,12 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
 import type { ShardPath } from '../../controller/core/records/cluster-codec.ts'
 import type { NodeId, ShardConfiguration } from '../../replication/core/configuration.ts'
-import { configurationIn, decodeStored, encodeStored, storedConfiguration } from './stored-json.ts'
+import {
+  configurationIn,
+  decodeStored,
+  encodeStored,
+  storedConfiguration,
+} from './recovery-codec.ts'
 
 /** A node's report has pages under it and the node's id. */
 export const REPORT_PREFIX = '/recovery/nodes/'

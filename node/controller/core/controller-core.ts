@@ -22,7 +22,7 @@ import { observe, type Observation } from './view/observation.ts'
 import { plannedChange, recordsAfter, type PlannedChange } from './planned-change.ts'
 import { changesInConflict, commitOf, SharedCommit, type PlannedCommit } from './planned-commit.ts'
 import { StepQueue } from './step-queue.ts'
-import { CONTROLLER_SETTINGS, type ControllerSettings } from './view/settings.ts'
+import { CONTROLLER_SETTINGS, type ControllerSettings } from './view/controller-settings.ts'
 import type { PlannedRecords, ShardView } from './view/shard-view.ts'
 import { isStep, type Step, type Urgency } from './decisions/step.ts'
 

@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../lib/errors.ts'
 import { readEmbeddingsSettings } from '../../embedding/settings.ts'
-import type { SparseIndexSettings } from '../../embedding/sparse-settings.ts'
+import type { SparseIndexSettings } from '../../embedding/sparse-index-settings.ts'
 
 /**
  * The settings in the definition of an index of sparse vectors. CORRUPTION for anything that was never written

@@ -1,4 +1,4 @@
-interface Part {
+interface StreamPart {
   readonly bytes: Buffer
   readonly release: () => void
 }
@@ -10,8 +10,8 @@ type End = { readonly kind: 'end' } | { readonly kind: 'failure'; readonly error
  * is released when the reader asks for the next one.
  */
 export class PartQueue implements AsyncIterableIterator<Buffer> {
-  #parts: Part[] = []
-  #taken: Part | undefined
+  #parts: StreamPart[] = []
+  #taken: StreamPart | undefined
   #end: End | undefined
   #asked: PromiseWithResolvers<IteratorResult<Buffer, undefined>> | undefined
   readonly #onReturn: () => void

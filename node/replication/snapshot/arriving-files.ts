@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, type FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { ServiceError } from '../../../lib/errors.ts'
-import { syncDirectory } from '../../storage/durable-file.ts'
+import { syncDirectory } from '../../storage/file-replacement.ts'
 import type { SnapshotFile } from './snapshot-messages.ts'
 
 /** The files to come, and where they go. */

@@ -7,7 +7,7 @@
 import { mkdir } from 'node:fs/promises'
 import { diskErrorCode } from '../../../lib/disk-error.ts'
 import { messageOf, ServiceError } from '../../../lib/errors.ts'
-import { syncDirectory } from '../../storage/durable-file.ts'
+import { syncDirectory } from '../../storage/file-replacement.ts'
 import type { KvOp, KvStore } from '../../storage/kv-store.ts'
 import { ArrivingFiles, brokenSnapshot } from './arriving-files.ts'
 import { contentHashOf } from './content-hash.ts'

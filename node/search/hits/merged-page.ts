@@ -17,7 +17,7 @@ import {
 import { refuse } from '../../query/query-limits.ts'
 import type { QueryPage } from '../../query/request/query-request.ts'
 import type { PageHit } from './found-hits.ts'
-import type { MergedHit } from './merged-query.ts'
+import type { MergedHit } from './merged-hit.ts'
 import type { MatchedPart } from '../run/query-result.ts'
 
 /** Hits of a page that are made, or of a list that are looked at, in about a millisecond. */

@@ -8,15 +8,8 @@
 
 import { must } from '../../../lib/assert.ts'
 import { isServiceError } from '../../../lib/errors.ts'
-import type { NearestHit } from '../../index/vector/vector-search.ts'
 import type { TextSearchAnswer } from '../../index/text/search/text-search.ts'
-import {
-  fuseLists,
-  isOfVectors,
-  type FoundIn,
-  type RankedHit,
-  type RankedList,
-} from '../../query/fusion/fuse-lists.ts'
+import { fuseLists, isOfVectors, type RankedList } from '../../query/fusion/fuse-lists.ts'
 import { listsDigest, queryDigest, type MergedListId } from '../../query/request/merged-cursor.ts'
 import { cutList } from '../../query/fusion/cut-list.ts'
 import { pruneHits } from '../../query/fusion/prune-hits.ts'
@@ -24,30 +17,18 @@ import { buildNearestFilter, type NearestFilter } from './filtered-nearest.ts'
 import { emptyWarnings } from '../plan/chosen-vectors.ts'
 import type { FoundHits } from './found-hits.ts'
 import { thresholdOf } from '../plan/list-thresholds.ts'
+import type { ListedHit, MergedHit } from './merged-hit.ts'
 import { boundsOf, endWarnings, pageHitsOf } from './merged-page.ts'
 import { NearestSearcher } from './nearest-searcher.ts'
 import { aggregateSet, type FoundAggregations } from './query-aggregations.ts'
 import type { QueriedShard } from '../tables/queried-table.ts'
-import type { MergedLists, NearestList, TextList } from '../plan/query-plan.ts'
+import type { MergedLists, NearestList, TextList } from '../plan/query-lists.ts'
 import type { MergeProfile } from '../run/query-result.ts'
 import { conditionsOf, type QueryRun } from '../run/query-run.ts'
 import { rerankHits } from './rerank-hits.ts'
 import type { ShardFanOut } from '../run/shard-fan-out.ts'
 import { TextSearcher } from './text-searcher.ts'
 import { unanimous } from '../../index/text/search/unanimous.ts'
-
-/** A hit of one list. */
-interface ListedHit extends RankedHit {
-  /** Present if an index of vectors found it. */
-  readonly nearest?: NearestHit
-}
-
-/** A document after the lists were fused. */
-export interface MergedHit {
-  readonly key: Uint8Array
-  readonly score: number
-  readonly found: readonly FoundIn<ListedHit>[]
-}
 
 interface FoundList extends RankedList<ListedHit> {
   /** The documents that match words; undefined for vectors, of which every document is a match. */

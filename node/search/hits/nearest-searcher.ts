@@ -18,7 +18,7 @@ import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import { meanVector } from './mean-vector.ts'
 import type { NearestFilter } from './filtered-nearest.ts'
 import type { QueriedShard } from '../tables/queried-table.ts'
-import type { NearestList } from '../plan/query-plan.ts'
+import type { NearestList } from '../plan/query-lists.ts'
 import type { QueryRun } from '../run/query-run.ts'
 import type { ShardFanOut } from '../run/shard-fan-out.ts'
 

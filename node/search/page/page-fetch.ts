@@ -7,7 +7,7 @@ import { runInTurn, SliceClock, type Sliced } from '../../../lib/sliced.ts'
 import { CursorWriter } from '../../query/request/query-cursor.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { jsonOf, versionOf, type DocumentRecord } from '../../shard/format/document-record.ts'
-import { SPECIAL_KEYS_MAX, withSpecial } from '../../reads/special/special-fields.ts'
+import { SPECIAL_KEYS_MAX, withSpecial } from '../../reads/special/special-reader.ts'
 import { projectStored } from '../../reads/stored-projection.ts'
 import type { PageHit } from '../hits/found-hits.ts'
 import type { FoundDocument, MarkDocuments } from './page-highlights.ts'
@@ -22,8 +22,6 @@ const MARKED_BYTES_MAX = MIB
 
 const EMPTY = '{}'
 const NO_BODY = Buffer.from(EMPTY)
-
-type Found = DocumentRecord | undefined
 
 /** What an answer has of the special members, which indexes keep of documents. */
 export interface SpecialPart {
@@ -42,7 +40,7 @@ export interface PageFetchOptions {
   /** Undefined: the query asks for no highlights. */
   readonly mark: MarkDocuments | undefined
   /** Answers undefined for a document that was deleted or has expired. */
-  readonly read: (key: Buffer) => Found | Promise<Found>
+  readonly read: (key: Buffer) => DocumentRecord | undefined | Promise<DocumentRecord | undefined>
   /** Charged with the bytes of the hits; undefined: nobody is charged. */
   readonly memory: HeldMemory | undefined
   /** What cursors of the hits carry of the scores. */

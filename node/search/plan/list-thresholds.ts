@@ -3,7 +3,7 @@
 import { refuse } from '../../query/query-limits.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import type { ListThreshold } from '../../query/request/threshold-request.ts'
-import type { MergedLists } from './query-plan.ts'
+import type { MergedLists } from './query-lists.ts'
 
 type Lists = Omit<MergedLists, 'windowSize'>
 

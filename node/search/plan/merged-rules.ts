@@ -6,7 +6,7 @@ import { ANALYSED_MAX } from '../../query/request/analyses-request.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { RERANKED_MAX } from '../../query/request/reranker-request.ts'
 import { checkThresholds, checkWeights, hasAutocut } from './list-thresholds.ts'
-import type { MergedLists } from './query-plan.ts'
+import type { MergedLists } from './query-lists.ts'
 
 type Lists = Omit<MergedLists, 'windowSize'>
 const SPARSE = 'bounds distances, and sparse vectors have inner products, which it cannot bound'

@@ -7,7 +7,7 @@ import type { VectorSpace } from '../../query/request/vector-check.ts'
 import type { TableField } from '../../schema/table-field.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
 import type { Shard } from '../../shard/shard.ts'
-import type { SpecialFields } from '../../reads/special/special-fields.ts'
+import type { SpecialReader } from '../../reads/special/special-reader.ts'
 import type { EventLoopTurns } from './event-loop-turns.ts'
 import type { QueryModels } from '../models/query-models.ts'
 
@@ -55,7 +55,7 @@ export interface QueriedTable {
   readonly chunkTextOf?:
     ((part: FoundPart, signal: AbortSignal) => Promise<string | undefined>) | undefined
   /** Reads what indexes keep of documents, as far as the projection asks. Absent: nothing is kept. */
-  readonly specialOf?: (projection: Projection, signal: AbortSignal) => Pick<SpecialFields, 'read'>
+  readonly specialOf?: (projection: Projection, signal: AbortSignal) => Pick<SpecialReader, 'read'>
   /** The table's list of fields, for filters that no index answers. Absent: it has none. */
   readonly fieldsNow?: () => Promise<readonly TableField[]>
   /**

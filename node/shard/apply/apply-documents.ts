@@ -15,7 +15,7 @@ import { checkDocumentLimits, located, shownKey } from '../../document/document-
 import { applyTransformsSliced, type TransformRequest } from '../../document/transform.ts'
 import type { TtlPolicy } from '../../schema/document-rules.ts'
 import type { ApplyContext } from './apply-context.ts'
-import { artifactsIn, changeBy, noDocument } from './planned-change.ts'
+import { artifactsIn, changeBy, noDocument } from './plain-change.ts'
 import { dropArtifacts, dropMarks, putArtifacts, putArtifactsAlone } from './put-artifacts.ts'
 import type { VersionCheck, WriteOp } from '../command/command.ts'
 import {

@@ -37,7 +37,7 @@ import {
 import { encodeIntent, type IntentOp } from '../format/intent-codec.ts'
 import { intentKey, transactionKey } from '../format/keyspace.ts'
 import { encodeTransactionRecord } from '../format/transaction-record.ts'
-import { changeBy } from './planned-change.ts'
+import { changeBy } from './plain-change.ts'
 import { nameOf } from './shard-overlay.ts'
 import { begunAtOf, type TransactionId } from '../command/transaction-id.ts'
 

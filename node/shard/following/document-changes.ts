@@ -8,7 +8,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { DocumentChange } from '../../index/host/document-batch.ts'
 import type { OpenedLogEntry } from '../format/log-entry.ts'
-import { readLog } from '../format/log-reader.ts'
+import { readLog } from '../format/stored-log.ts'
 import type { IndexSource } from './index-source.ts'
 
 /** The most keys of one step. An entry that touches more is taken as a whole. */

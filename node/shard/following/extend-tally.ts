@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { SliceClock } from '../../../lib/sliced.ts'
 import type { KvStore } from '../../storage/kv-store.ts'
-import { readLog } from '../format/log-reader.ts'
+import { readLog } from '../format/stored-log.ts'
 import { LogTally, tallyOfTouches } from './log-tally.ts'
 
 /** Whose newest entries were counted. */

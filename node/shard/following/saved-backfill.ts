@@ -8,7 +8,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { isJsonRecord, isText, isWhole } from '../../../lib/json-record.ts'
-import { replaceFile, syncDirectory } from '../../storage/durable-file.ts'
+import { replaceFile, syncDirectory } from '../../storage/file-replacement.ts'
 
 const FILE = 'backfill'
 const VERSION = 1

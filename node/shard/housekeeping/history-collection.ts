@@ -23,7 +23,7 @@ import {
 } from '../format/keyspace.ts'
 import { openLogEntry, type Touch } from '../format/log-entry.ts'
 import { PacedReader, Pieces } from './pieces.ts'
-import { endOfLog } from '../format/log-reader.ts'
+import { endOfLog } from '../format/stored-log.ts'
 import type { LedShard } from '../led-shard.ts'
 import { buildTransactionId, type TransactionId } from '../command/transaction-id.ts'
 

@@ -18,7 +18,7 @@ import type { ModelPool } from '../../providers/pool/model-pool.ts'
 import type { WriteOp } from '../../shard/command/command.ts'
 import type { OpenTable } from '../../catalog/tables/open-table.ts'
 import type { TransactionPart } from '../transaction-part.ts'
-import type { VectorShare } from './vector-memory.ts'
+import type { VectorShare } from './held-vectors.ts'
 
 /** What vectors are made with. */
 export interface EnrichedPartsOptions {
@@ -110,7 +110,7 @@ export class EnrichedParts {
   async #enrichFor(
     index: ManagedIndex,
     puts: readonly Put[],
-    { stored, written }: Found,
+    { stored, written }: ArtifactsHere,
   ): Promise<void> {
     const keep = (put: Put, artifact: Buffer): void => {
       this.#with.memory.take(artifact.length)
@@ -200,7 +200,7 @@ export class EnrichedParts {
   }
 }
 
-interface Found {
+interface ArtifactsHere {
   readonly stored: (put: Put) => Buffer | undefined
   readonly written: Map<WriteOp, ArtifactWrite[]>
 }

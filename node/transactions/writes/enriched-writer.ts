@@ -16,7 +16,7 @@ import { TransformResolver } from './resolved-transforms.ts'
 import type { RunOutcome, TransactionConflict } from '../run-outcome.ts'
 import type { TransactionPart } from '../transaction-part.ts'
 import type { RunOptions, TransactionRunner } from '../transaction-runner.ts'
-import { VectorMemory, type VectorShare } from './vector-memory.ts'
+import { VectorMemory, type VectorShare } from './held-vectors.ts'
 
 /** What a writer works with. */
 export interface EnrichedWriterOptions {

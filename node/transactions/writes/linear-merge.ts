@@ -16,7 +16,7 @@ import { keyAfter, type KeyRange } from '../../shard/command/key-range.ts'
 import type { ScanRow } from '../../shard/shard.ts'
 import { keepsBody, MergedEmbeddings } from './merged-embeddings.ts'
 import type { OpenTable } from '../../catalog/tables/open-table.ts'
-import type { MergeFailure, MergeRequest, MergeResult } from './merge-request.ts'
+import type { MergeFailure, MergeRequest, MergeResult } from './linear-merge-request.ts'
 import { PartCollector } from '../transaction-part.ts'
 import type { EnrichedWriter } from './enriched-writer.ts'
 

@@ -11,7 +11,7 @@ import { applyTransformsSliced, type TransformRequest } from '../../document/tra
 import type { VersionCheck, WriteOp } from '../../shard/command/command.ts'
 import { jsonOf, versionOf } from '../../shard/format/document-record.ts'
 import type { TransactionPart } from '../transaction-part.ts'
-import type { VectorShare } from './vector-memory.ts'
+import type { VectorShare } from './held-vectors.ts'
 
 const OPS_PER_STEP = 1000
 

@@ -10,7 +10,7 @@ import type {
 } from '../../../node/search/tables/queried-table.ts'
 import type { QueryModels } from '../../../node/search/models/query-models.ts'
 import type { QueryResult } from '../../../node/search/run/query-result.ts'
-import { queryTable } from '../../../node/search/query-table.ts'
+import { queryTable } from '../../../node/search/table-query.ts'
 import type { JsonObject } from '../../../node/document/exact-json.ts'
 import { parseQueryRequest } from '../../../node/query/request/query-request.ts'
 import { VectorShard, type FakeDocuments } from '../fakes/vector-shard.ts'

@@ -6,7 +6,7 @@ import type { NodeId } from '../../../replication/core/configuration.ts'
 import type { ShardPath } from '../records/cluster-codec.ts'
 import type { MoveRecord } from '../records/move-record.ts'
 import { NodeView } from './node-view.ts'
-import type { ControllerSettings } from './settings.ts'
+import type { ControllerSettings } from './controller-settings.ts'
 import { ShardView } from './shard-view.ts'
 
 /** How a table wants its shards replicated. */

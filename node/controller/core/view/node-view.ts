@@ -1,7 +1,7 @@
 import type { NodeId } from '../../../replication/core/configuration.ts'
 import { seedOf } from './tie-break.ts'
 import type { NodeRecord, NodeRegistration } from '../records/node-record.ts'
-import type { ControllerSettings } from './settings.ts'
+import type { ControllerSettings } from './controller-settings.ts'
 import type { ShardView } from './shard-view.ts'
 
 /** A record with the revision of the commit that wrote it, for the conditions of changes. */

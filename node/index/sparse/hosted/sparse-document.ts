@@ -1,6 +1,6 @@
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { SparseRow } from '../../../embedding/artifact.ts'
-import type { SparseIndexSettings } from '../../../embedding/sparse-settings.ts'
+import type { SparseIndexSettings } from '../../../embedding/sparse-index-settings.ts'
 import { SPARSE_TERMS_MAX } from '../../../embedding/sparse-rules.ts'
 import type { DocumentChange } from '../../host/document-batch.ts'
 import type { ReadChange } from '../../rows/rows-engine.ts'

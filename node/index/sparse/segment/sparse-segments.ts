@@ -1,7 +1,7 @@
 // Segments of sparse vectors. Format: docs/reference/formats/sparse-segment.md.
 
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
-import type { SparseIndexSettings } from '../../../embedding/sparse-settings.ts'
+import type { SparseIndexSettings } from '../../../embedding/sparse-index-settings.ts'
 import { damaged } from '../../rows/file-sums.ts'
 import { countKept, keptOf, TableFiller } from '../../rows/kept-documents.ts'
 import { newTable, RowTable } from '../../rows/row-table.ts'

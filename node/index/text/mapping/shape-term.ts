@@ -7,7 +7,7 @@
 
 import { must } from '../../../../lib/assert.ts'
 import { boxesMeet, type Box, type Path } from '../../../geo/plane.ts'
-import { partOf, type Part, type Shape } from '../../../geo/shape.ts'
+import { partOf, type ShapePart, type Shape } from '../../../geo/shape.ts'
 import type { TermMatcher } from '../engine-query.ts'
 
 /** Testing a shape takes a few thousand times as long as testing a word. */
@@ -63,7 +63,7 @@ function boxIn(term: string): Box {
 }
 
 function shapeIn(term: string): Shape {
-  const [, ...parts]: readonly [unknown, ...[Part['kind'], ...number[][]][]] = JSON.parse(term)
+  const [, ...parts]: readonly [unknown, ...[ShapePart['kind'], ...number[][]][]] = JSON.parse(term)
   return parts.map(([kind, ...paths]) => partOf(kind, paths.map(pathOf)))
 }
 

@@ -34,7 +34,7 @@ export const CLUSTER_DEFECTS: Readonly<Record<string, ClusterDefect>> = {
     seed: 9,
   },
   'a recovery that gives out epochs a second time': {
-    file: 'cluster/recovery/recover-cluster.ts',
+    file: 'cluster/recovery/control-plane-recovery.ts',
     text: 'configuration: { ...newest, epoch: epoch + 1, leader: undefined, operation }',
     instead: 'configuration: { ...newest, epoch: newest.epoch, leader: undefined, operation }',
     faults: ['plane_back', 'crash'],

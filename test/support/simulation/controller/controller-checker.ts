@@ -9,7 +9,7 @@ import {
   decodeRegistration,
   liveKey,
 } from '../../../../node/controller/core/records/cluster-codec.ts'
-import type { ControllerSettings } from '../../../../node/controller/core/view/settings.ts'
+import type { ControllerSettings } from '../../../../node/controller/core/view/controller-settings.ts'
 import {
   isBelowMinimum,
   type ReplicaId,

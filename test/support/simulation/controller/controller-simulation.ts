@@ -4,8 +4,8 @@
 
 import { seededRandom, type Random } from '../../../../lib/random.ts'
 import { ControllerCore } from '../../../../node/controller/core/controller-core.ts'
-import { CONTROLLER_SETTINGS } from '../../../../node/controller/core/view/settings.ts'
-import type { ControllerSettings } from '../../../../node/controller/core/view/settings.ts'
+import { CONTROLLER_SETTINGS } from '../../../../node/controller/core/view/controller-settings.ts'
+import type { ControllerSettings } from '../../../../node/controller/core/view/controller-settings.ts'
 import { ControllerChecker } from './controller-checker.ts'
 import { checkHandedOver, checkRest, type RestingCluster } from './rest-checker.ts'
 import {

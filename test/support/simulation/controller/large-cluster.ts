@@ -5,7 +5,7 @@ import { seededRandom, type Random } from '../../../../lib/random.ts'
 import { ControllerCore } from '../../../../node/controller/core/controller-core.ts'
 import type { PlannedCommit } from '../../../../node/controller/core/planned-commit.ts'
 import { CONFIGURATION_PREFIX } from '../../../../node/controller/core/records/cluster-codec.ts'
-import { CONTROLLER_SETTINGS } from '../../../../node/controller/core/view/settings.ts'
+import { CONTROLLER_SETTINGS } from '../../../../node/controller/core/view/controller-settings.ts'
 import { ControllerChecker, storedConfiguration } from './controller-checker.ts'
 import {
   SimulatedController,

@@ -12,7 +12,7 @@ import {
   decodeRegistration,
 } from '../../../../node/controller/core/records/cluster-codec.ts'
 import { holdLeftMs } from '../../../../node/controller/core/records/node-record.ts'
-import type { ControllerSettings } from '../../../../node/controller/core/view/settings.ts'
+import type { ControllerSettings } from '../../../../node/controller/core/view/controller-settings.ts'
 import { must } from '../../../../lib/assert.ts'
 import type { Observation } from '../../../../node/controller/core/view/observation.ts'
 import type { Random } from '../../../../lib/random.ts'

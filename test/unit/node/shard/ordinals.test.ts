@@ -19,7 +19,7 @@ import {
 import { numberDocuments } from '../../../../node/shard/housekeeping/numbering.ts'
 import type { LocalShard } from '../../../../node/shard/local-shard.ts'
 import { intervalOfKey } from '../../../support/worlds/routes.ts'
-import { readLog } from '../../../../node/shard/format/log-reader.ts'
+import { readLog } from '../../../../node/shard/format/stored-log.ts'
 import type { KvStoreFactory } from '../../../../node/storage/kv-store.ts'
 import { FaultyDisk } from '../../../support/fakes/faulty-disk.ts'
 import { deleteOp, putOp, ShardWorld } from '../../../support/worlds/shard-world.ts'

@@ -7,7 +7,7 @@ import { silentLog } from '../../../../../lib/log.ts'
 import { NodeIdentity } from '../../../../../node/cluster/node-identity.ts'
 import { awaitControlPlane } from '../../../../../node/cluster/recovery/await-control-plane.ts'
 import { ControlPlaneMemory } from '../../../../../node/cluster/recovery/control-plane-memory.ts'
-import { recoverCluster } from '../../../../../node/cluster/recovery/recover-cluster.ts'
+import { recoverCluster } from '../../../../../node/cluster/recovery/control-plane-recovery.ts'
 import {
   RECOVERED_KEY,
   REFUSING_PREFIX,

@@ -1,4 +1,4 @@
-import { SPECIAL_KEYS_MAX } from '../../../../../node/reads/special/special-fields.ts'
+import { SPECIAL_KEYS_MAX } from '../../../../../node/reads/special/special-reader.ts'
 import { expect } from 'chai'
 import { ManualClock, systemClock } from '../../../../../lib/clock.ts'
 import { RequestMemory } from '../../../../../lib/http/request-memory.ts'

@@ -16,7 +16,7 @@ import {
 } from '../../../../../node/shard/following/document-changes.ts'
 import { sourceOf } from '../../../../../node/shard/following/index-source.ts'
 import { INDEX_LAG_BYTES_MAX } from '../../../../../node/shard/following/index-lag.ts'
-import { endOfLog } from '../../../../../node/shard/format/log-reader.ts'
+import { endOfLog } from '../../../../../node/shard/format/stored-log.ts'
 import { until } from '../../../../support/until.ts'
 import { deleteOp } from '../../../../support/worlds/shard-world.ts'
 import {

@@ -9,7 +9,7 @@ import {
   KEYSPACES,
   parseIndexedKey,
 } from '../../../../../node/shard/format/keyspace.ts'
-import { readLog } from '../../../../../node/shard/format/log-reader.ts'
+import { readLog } from '../../../../../node/shard/format/stored-log.ts'
 import {
   DroppedArtifacts,
   UNKNOWN_MS_MIN,

@@ -25,7 +25,7 @@ import {
   type TableWrites,
 } from '../../../../../node/document/writes.ts'
 import { jsonOf } from '../../../../../node/shard/format/document-record.ts'
-import { VectorMemory } from '../../../../../node/transactions/writes/vector-memory.ts'
+import { VectorMemory } from '../../../../../node/transactions/writes/held-vectors.ts'
 import { errorOf } from '../../../../support/error-of.ts'
 import { ShardWorld } from '../../../../support/worlds/shard-world.ts'
 

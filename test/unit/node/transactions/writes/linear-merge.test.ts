@@ -3,7 +3,7 @@ import { mergePage } from '../../../../../node/transactions/writes/linear-merge.
 import type {
   MergeRequest,
   MergeResult,
-} from '../../../../../node/transactions/writes/merge-request.ts'
+} from '../../../../../node/transactions/writes/linear-merge-request.ts'
 import { jsonOf } from '../../../../../node/shard/format/document-record.ts'
 import type { KeyRange } from '../../../../../node/shard/command/key-range.ts'
 import type { ScanRow } from '../../../../../node/shard/shard.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { SpecialFields } from '../../../../../node/reads/special/special-fields.ts'
+import { SpecialReader } from '../../../../../node/reads/special/special-reader.ts'
 import { splitProjection } from '../../../../../node/reads/special/special-selection.ts'
 import { parseProjection } from '../../../../../node/document/projection.ts'
 import type { EmbeddingsIndex } from '../../../../../node/embedding/written-embeddings.ts'
@@ -26,7 +26,7 @@ async function read(fields: string) {
   if (special === undefined) throw new Error('the projection names a special member')
   const table = { embeddings: EMBEDDINGS, shardOf: () => shard }
   const clock = new ManualClock()
-  const reader = new SpecialFields({ clock, table, projection: special, signal: undefined })
+  const reader = new SpecialReader({ clock, table, projection: special, signal: undefined })
   const [text = ''] = await reader.read([Buffer.from('k')])
   return { asked: asked.map((id) => id[0]), found: JSON.parse(text) }
 }

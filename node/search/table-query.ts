@@ -20,7 +20,8 @@ import { fetchPage } from './page/page-fetch.ts'
 import { buildMarkDocuments } from './page/page-highlights.ts'
 import type { QueriedShard, QueriedTable, QueryParts } from './tables/queried-table.ts'
 import { QueryDeadline } from './run/query-deadline.ts'
-import { anyWord, planQuery, type QueryPlan } from './plan/query-plan.ts'
+import { anyWord, planLists } from './plan/plan-lists.ts'
+import type { QueryLists } from './plan/query-lists.ts'
 import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './run/query-result.ts'
 import { conditionsOf, QueryRun } from './run/query-run.ts'
 import type { ShardFanOut } from './run/shard-fan-out.ts'
@@ -50,7 +51,7 @@ export async function queryTable(
   try {
     const choosing = chooseVectors(table, request)
     const chosen = choosing && (await unlessAborted(choosing, deadline.signal))
-    const plan = planQuery(table, request, chosen?.name)
+    const plan = planLists(table, request, chosen?.name)
     const run = new QueryRun(parts, table, { request, deadline, memory })
     return await new TableQuery(run, plan, chosen?.warning).run()
   } catch (error) {
@@ -60,11 +61,11 @@ export async function queryTable(
 
 class TableQuery {
   readonly #run: QueryRun
-  readonly #plan: QueryPlan
+  readonly #plan: QueryLists
   readonly #choice: readonly string[]
   readonly #fanOut: ShardFanOut<QueriedShard>
 
-  constructor(run: QueryRun, plan: QueryPlan, choice: string | undefined) {
+  constructor(run: QueryRun, plan: QueryLists, choice: string | undefined) {
     this.#run = run
     this.#plan = plan
     this.#choice = choice === undefined ? [] : [choice]

@@ -46,7 +46,7 @@ export function* documentTexts(value: TemplateValue, budget: RenderBudget): Slic
   return yield* encodeToon(value, TOON_DEFAULT, budget)
 }
 
-interface Place {
+interface TextPlace {
   readonly depth: number
   /** Whether the value stands in a member of NAMES. */
   readonly isName: boolean
@@ -66,7 +66,7 @@ class TextReader {
     return this.#out.take()
   }
 
-  *read(value: TemplateValue, place: Place): Sliced<void> {
+  *read(value: TemplateValue, place: TextPlace): Sliced<void> {
     if (this.#budget.spend()) yield
     if (isJsonArray(value)) return yield* this.#readItems(value, place)
     if (isJsonObject(value)) return yield* this.#readMembers(value, place.depth)
@@ -77,7 +77,7 @@ class TextReader {
     return this.#add(HTML.test(text) ? yield* scrubHtml(text, this.#budget) : text)
   }
 
-  *#readItems(list: JsonArray, { depth, isName }: Place): Sliced<void> {
+  *#readItems(list: JsonArray, { depth, isName }: TextPlace): Sliced<void> {
     checkDepth(depth)
     for (const item of list) yield* this.read(item, { depth: depth + 1, isName })
   }

@@ -6,54 +6,15 @@
 // Whatever of a request depends on the table's indexes is refused here, by the name of the member.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import type { WrittenVector } from '../../embedding/vector-forms.ts'
 import { checkVector } from '../../query/request/vector-check.ts'
-import { MERGE_DEFAULTS, type MergeConfig } from '../../query/request/merge-request.ts'
+import { MERGE_DEFAULTS } from '../../query/request/merge-request.ts'
 import { refuse } from '../../query/query-limits.ts'
 import type { Query } from '../../query/query-tree.ts'
 import type { QueryRequest } from '../../query/request/query-request.ts'
 import { candidatesOf } from './chosen-vectors.ts'
 import { checkAnalyses, checkMerged } from './merged-rules.ts'
+import type { NearestList, QueryLists, TextList, VectorSource } from './query-lists.ts'
 import type { QueriedTable, QueriedVectors } from '../tables/queried-table.ts'
-
-/** A list of the documents that match words. */
-export interface TextList {
-  readonly index: string
-  /** Its name in `_index_scores`: `full_text`, or the index's if there are several such lists, or vectors of that name. */
-  readonly name: string
-  /** Undefined: every document matches. */
-  readonly query: Query | undefined
-}
-
-/** A list of the documents whose vectors in an index are nearest. */
-export interface NearestList {
-  readonly index: QueriedVectors
-  readonly from: VectorSource
-}
-
-/** Where the vector that is searched for comes from. */
-export type VectorSource =
-  | { readonly kind: 'sent'; readonly vector: WrittenVector }
-  | { readonly kind: 'text'; readonly text: string; readonly template: string | undefined }
-  | { readonly kind: 'document'; readonly key: Buffer }
-
-/** The lists of a query that merges them. */
-export interface MergedLists {
-  readonly texts: readonly TextList[]
-  readonly nearest: readonly NearestList[]
-  readonly config: MergeConfig
-  /** So many hits of each list count. */
-  readonly windowSize: number
-}
-
-export type QueryPlan =
-  | { readonly kind: 'words'; readonly list: TextList }
-  | {
-      readonly kind: 'merged'
-      readonly lists: MergedLists
-      /** Answers filters, aggregations, highlights and suggestions. Undefined: the table has none. */
-      readonly textIndex: string | undefined
-    }
 
 const ONLY_NAME = 'full_text'
 
@@ -61,7 +22,7 @@ const ONLY_NAME = 'full_text'
  * Throws INVALID_ARGUMENT, or NOT_FOUND for an index that is not there. `chosen` is the index of vectors of a query
  * that names none; undefined: the only one that may be meant.
  */
-export function planQuery(table: QueriedTable, request: QueryRequest, chosen?: string): QueryPlan {
+export function planLists(table: QueriedTable, request: QueryRequest, chosen?: string): QueryLists {
   checkNames(table, request)
   checkAnalyses(request)
   const texts = planTexts(table, request)

@@ -18,7 +18,7 @@ export interface SpecialTable {
 }
 
 /** Where the special members come from, and which of them an answer has. */
-export interface SpecialFieldsOptions {
+export interface SpecialReaderOptions {
   readonly clock: Clock
   readonly table: SpecialTable
   readonly projection: Projection
@@ -26,12 +26,12 @@ export interface SpecialFieldsOptions {
 }
 
 /** Reads the special members of documents. */
-export class SpecialFields {
-  readonly #with: SpecialFieldsOptions
+export class SpecialReader {
+  readonly #with: SpecialReaderOptions
   readonly #names: readonly string[]
   readonly #ids: readonly string[]
 
-  constructor(options: SpecialFieldsOptions) {
+  constructor(options: SpecialReaderOptions) {
     this.#with = options
     const asked = [...options.table.embeddings].filter(([name]) =>
       isAsked(name, options.projection),
