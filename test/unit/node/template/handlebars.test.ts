@@ -1,7 +1,11 @@
 // Rendering beside the real Handlebars: generated templates of the shared language over generated
 // documents. Handlebars is told not to escape, and given our text of objects.
+//
+// Handlebars 4.7 has a parser of its own, which leaves some white space in chains of `{{else if}}` that the
+// parser of its successor takes. So chains are compared by the tree of the newer parser.
 
 import { isDeepStrictEqual } from 'node:util'
+import { parse } from '@handlebars/parser'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import Handlebars from 'handlebars'
@@ -29,9 +33,10 @@ function withoutEscaping<Result>(render: () => Result): Result {
   }
 }
 
-function theirs(source: string, context: JsonValue): string {
+/** `template` is a text, or its tree. */
+function theirs(template: unknown, context: JsonValue): string {
   const document: unknown = withOurText(structuredClone(context))
-  return withoutEscaping(() => oracle.compile(source)(document))
+  return withoutEscaping(() => oracle.compile(template)(document))
 }
 
 function ours(source: string, context: JsonValue): string {
@@ -120,6 +125,9 @@ const { body } = fc.letrec<{ body: string; part: string; block: string }>((tie) 
       'x{{{a}}}',
       'x{{&a}}',
       'x{{{a}~}}',
+      '{{deep.[a]}}{{[b]}}{{"a"}}',
+      '{{lookup deep "a"}}{{eq "say \\"x\\"" "a"}}',
+      '{{!--\n{{#if a}} \\ \n--}}\n',
     ),
     tie('block'),
   ),
@@ -202,23 +210,37 @@ function blockOf(
 }
 
 describe('templates beside Handlebars', () => {
-  it('render the same text', () => {
-    let compared = 0
-    fc.assert(
-      fc.property(body, document, (source, context) => {
-        // Behind a brace of the text it calls a helper of this name, which is refused here and never met there.
-        fc.pre(!/\{\{\{~?\s*else\b/.test(source))
-        let expected: string
-        try {
-          expected = theirs(source, context)
-        } catch {
-          return // the generator made what Handlebars does not take either
-        }
-        compared += 1
-        expect(ours(source, context), source).to.equal(expected)
-      }),
-      { numRuns: 3000 },
-    )
-    expect(compared).to.be.greaterThan(2000)
-  })
+  const cases: Readonly<
+    Record<string, { isCompared: RegExp; readBy: (source: string) => unknown }>
+  > = {
+    'render the same text as Handlebars 4.7, which reads them itself': {
+      isCompared: /^(?:(?!\{\{~?\s*else\s+\w)[^])*$/,
+      readBy: (source) => source,
+    },
+    'render the same text as Handlebars makes of their trees': {
+      isCompared: /^/,
+      readBy: (source) => parse(source),
+    },
+  }
+  for (const [what, { isCompared, readBy }] of Object.entries(cases)) {
+    it(what, () => {
+      let compared = 0
+      fc.assert(
+        fc.property(body, document, (source, context) => {
+          // Behind a brace of the text it calls a helper of this name, which is refused here and never met there.
+          fc.pre(!/\{\{\{~?\s*else\b/.test(source) && isCompared.test(source))
+          let expected: string
+          try {
+            expected = theirs(readBy(source), context)
+          } catch {
+            return // the generator made what Handlebars does not take either
+          }
+          compared += 1
+          expect(ours(source, context), source).to.equal(expected)
+        }),
+        { numRuns: 3000 },
+      )
+      expect(compared).to.be.greaterThan(2000)
+    })
+  }
 })
