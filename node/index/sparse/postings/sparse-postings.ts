@@ -1,4 +1,4 @@
-// Reading what postings-writer.ts writes. Format: docs/reference/formats/sparse-segment.md.
+// Reading what sparse-postings-writer.ts writes. Format: docs/reference/formats/sparse-segment.md.
 
 import { damaged } from '../../rows/file-sums.ts'
 import { firstAtLeast } from '../../rows/radix-sort.ts'

@@ -14,7 +14,7 @@ import type { SparseIndex, SparsePart } from '../segment/sparse-index.ts'
 import type { SparseSegment } from '../segment/sparse-segment.ts'
 import { SparseTail } from '../segment/sparse-tail.ts'
 import { offerBest, productOf } from './max-score.ts'
-import { NearestRows } from './nearest-rows.ts'
+import { BestRowSink } from './best-row-sink.ts'
 import { SoughtTerm } from './sought-term.ts'
 
 /** Terms that are looked up in a segment, and read from its file, in about a millisecond. */
@@ -94,8 +94,8 @@ class SparseSearch {
     sink.end()
   }
 
-  #sinkOf(part: SparsePart): NearestRows {
-    return new NearestRows(this.found, part.rows, (doc) => passes(part, doc, this.#request))
+  #sinkOf(part: SparsePart): BestRowSink {
+    return new BestRowSink(this.found, part.rows, (doc) => passes(part, doc, this.#request))
   }
 }
 
@@ -114,7 +114,7 @@ function* termsOf(segment: SparseSegment, vector: SparseVector): Sliced<readonly
 
 interface Offering {
   readonly terms: readonly SoughtTerm[]
-  readonly sink: NearestRows
+  readonly sink: BestRowSink
 }
 
 function* offerListed(

@@ -3,7 +3,7 @@
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { orderOf } from '../../rows/radix-sort.ts'
 import type { SparseVector } from '../../vector/vector-search.ts'
-import { NO_TERM, type TermWalk, type WeighedRows } from './term-walk.ts'
+import { NO_TERM, type WeighedTerms, type WeighedRows } from './weighed-terms.ts'
 
 /** Postings that are copied in some tenths of a millisecond. */
 const COPIED_PER_STEP = 32_768
@@ -16,7 +16,7 @@ export interface KeptRows {
 }
 
 /** Takes 12 bytes for each posting, and 8 more while they are sorted. */
-export function* invertRows(from: KeptRows): Sliced<TermWalk> {
+export function* invertRows(from: KeptRows): Sliced<WeighedTerms> {
   const { rowCount } = from
   const meter = new StepMeter(COPIED_PER_STEP)
   let count = 0
@@ -49,7 +49,7 @@ interface Postings {
   readonly order: Uint32Array
 }
 
-class InvertedRows implements TermWalk {
+class InvertedRows implements WeighedTerms {
   readonly #postings: Postings
   readonly #rows = new Uint32Array(ROWS_AT_ONCE)
   readonly #weights = new Float32Array(ROWS_AT_ONCE)

@@ -3,12 +3,12 @@
 import { StepMeter, type Paced } from '../../../../lib/sliced.ts'
 import type { PostingsOutput } from '../postings/postings-bytes.ts'
 import type { PostingsSum } from '../postings/postings-format.ts'
-import { PostingsWriter } from '../postings/postings-writer.ts'
-import { NO_TERM, type TermWalk } from './term-walk.ts'
+import { SparsePostingsWriter } from '../postings/sparse-postings-writer.ts'
+import { NO_TERM, type WeighedTerms } from './weighed-terms.ts'
 
 /** The terms of one input. */
 export interface MergedInput {
-  readonly walk: TermWalk
+  readonly walk: WeighedTerms
   /** By row, the new number; -1 for those left out. They ascend, and are above those of earlier inputs. */
   readonly rowNumbers: Int32Array
 }
@@ -23,7 +23,7 @@ export function* mergeTerms(
   out: PostingsOutput,
   chunkSize: number,
 ): Paced<PostingsSum> {
-  const writer = new PostingsWriter(out, chunkSize)
+  const writer = new SparsePostingsWriter(out, chunkSize)
   const meter = new StepMeter(POSTINGS_PER_STEP)
   for (let term = leastTerm(inputs); term !== NO_TERM; term = leastTerm(inputs)) {
     for (const input of inputs) {
@@ -42,7 +42,7 @@ function leastTerm(inputs: readonly MergedInput[]): number {
 }
 
 function* addTerm(
-  writer: PostingsWriter,
+  writer: SparsePostingsWriter,
   { walk, rowNumbers }: MergedInput,
   meter: StepMeter,
 ): Paced<void> {

@@ -3,7 +3,7 @@ import type { RowTable } from '../../rows/row-table.ts'
 import { SealedRows } from '../../rows/sealed-rows.ts'
 import type { SparsePostings } from '../postings/sparse-postings.ts'
 import type { TermEntry } from '../postings/term-postings.ts'
-import { NO_TERM, type TermWalk, type WeighedRows } from './term-walk.ts'
+import { NO_TERM, type WeighedTerms, type WeighedRows } from './weighed-terms.ts'
 
 /** A sealed segment of sparse vectors: its documents, and which rows have which terms. */
 export class SparseSegment extends SealedRows {
@@ -26,7 +26,7 @@ export class SparseSegment extends SealedRows {
   }
 
   /** In one step. */
-  walkTerms(): TermWalk {
+  walkTerms(): WeighedTerms {
     return new SealedTerms(this.postings)
   }
 
@@ -37,7 +37,7 @@ export class SparseSegment extends SealedRows {
 
 const NO_ENTRIES: readonly TermEntry[] = []
 
-class SealedTerms implements TermWalk {
+class SealedTerms implements WeighedTerms {
   readonly #postings: SparsePostings
   readonly #rows = new Uint32Array(BLOCK_LENGTH)
   #block = 0

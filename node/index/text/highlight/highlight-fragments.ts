@@ -90,7 +90,7 @@ function groupsOf(spans: readonly Span[]): readonly (readonly Span[])[] {
   return groups
 }
 
-interface Place {
+interface FragmentBounds {
   readonly from: number
   readonly to: number
 }
@@ -105,7 +105,7 @@ function placeOf(around: {
   readonly floor: number
   readonly ceiling: number
   readonly isHtml: boolean
-}): Place {
+}): FragmentBounds {
   const { text, group, floor, isHtml } = around
   const start = group[0]?.start ?? 0
   const end = group.reduce((most, span) => Math.max(most, span.end), 0)
@@ -121,7 +121,7 @@ function placeOf(around: {
   }
 }
 
-function fragmentOf(text: string, group: readonly Span[], { from, to }: Place) {
+function fragmentOf(text: string, group: readonly Span[], { from, to }: FragmentBounds) {
   const spans = group.map(({ term, start, end }) => ({
     term,
     start: start - from,

@@ -13,12 +13,12 @@ import { testTerm } from './test-term.ts'
 const REMEMBERED_MAX = 50_000
 
 /** What may stand at a place of a phrase. Places with the same terms are one. */
-interface Place {
+interface PhrasePlace {
   readonly matcher: TermMatcher | undefined
 }
 
 interface WantedPhrase {
-  readonly places: readonly { readonly offset: number; readonly place: Place }[]
+  readonly places: readonly { readonly offset: number; readonly place: PhrasePlace }[]
   readonly slop: number
 }
 
@@ -31,9 +31,9 @@ export interface PhraseWord {
 /** The phrases of a query in one field. It tells for a term where in a phrase it may stand. */
 export class WantedPhrases {
   readonly phrases: WantedPhrase[] = []
-  readonly #places = new Map<string, Place>()
-  readonly #byTerm = new Map<string, Place[]>()
-  #known = new Map<string, readonly Place[]>()
+  readonly #places = new Map<string, PhrasePlace>()
+  readonly #byTerm = new Map<string, PhrasePlace[]>()
+  #known = new Map<string, readonly PhrasePlace[]>()
 
   add({ positions, slop }: Extract<EngineQuery, { kind: 'phrase' }>): void {
     const places = positions.map((position) => {
@@ -42,12 +42,12 @@ export class WantedPhrases {
     this.phrases.push({ places, slop })
   }
 
-  #placeOf({ terms, more }: PhrasePosition): Place {
+  #placeOf({ terms, more }: PhrasePosition): PhrasePlace {
     // Expansions of one kind, which the limit tells apart, select the same if they are shown alike.
     const name = JSON.stringify([terms, more?.shown, more?.termsMax])
     const known = this.#places.get(name)
     if (known !== undefined) return known
-    const place: Place = { matcher: more?.matcher }
+    const place: PhrasePlace = { matcher: more?.matcher }
     this.#places.set(name, place)
     for (const term of new Set(terms)) {
       this.#byTerm.set(term, [...(this.#byTerm.get(term) ?? []), place])
@@ -56,7 +56,7 @@ export class WantedPhrases {
   }
 
   /** The places where the term may stand. Each distinct term is tested once. */
-  *placesOf(term: string, poll: Poll): Sliced<readonly Place[]> {
+  *placesOf(term: string, poll: Poll): Sliced<readonly PhrasePlace[]> {
     const known = this.#known.get(term)
     if (known !== undefined) return known
     const places = new Set(this.#byTerm.get(term))
@@ -96,7 +96,7 @@ interface FoundPlace {
 export class PhraseMarker {
   readonly #wanted: WantedPhrases
   readonly #poll: Poll
-  readonly #found = new Map<Place, FoundWords>()
+  readonly #found = new Map<PhrasePlace, FoundWords>()
 
   constructor(wanted: WantedPhrases, poll: Poll) {
     this.#wanted = wanted

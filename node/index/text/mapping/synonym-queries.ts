@@ -92,12 +92,12 @@ interface OpenWording {
 }
 
 /** One way to say a span, the first position at 0. */
-type Part = readonly PhrasePosition[]
+type SpanWording = readonly PhrasePosition[]
 
 function partsOf(
   { tokens, alternatives }: TokenSpan,
   own: (term: string) => PhraseTerms,
-): readonly Part[] {
+): readonly SpanWording[] {
   const start = tokens[0]?.position ?? 0
   const written = tokens.map(({ term, position }) => ({ offset: position - start, ...own(term) }))
   const single = alternatives.filter(({ length }) => length === 1)
@@ -114,7 +114,7 @@ function partsOf(
   ]
 }
 
-function appended({ positions, end }: OpenWording, gap: number, part: Part): OpenWording {
+function appended({ positions, end }: OpenWording, gap: number, part: SpanWording): OpenWording {
   const start = end + gap
   const moved = part.map((position) => ({ ...position, offset: start + position.offset }))
   return { positions: [...positions, ...moved], end: start + (part.at(-1)?.offset ?? 0) + 1 }

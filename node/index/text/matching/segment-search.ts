@@ -18,7 +18,7 @@ import type { LiveSegment, SegmentTerm } from '../live/live-segment.ts'
 import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
 import { Poll } from '../poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
-import { planQuery, type QueryPlan } from './query-plan.ts'
+import { planMatching, type MatchingPlan } from './matching-plan.ts'
 import {
   gatherExpansions,
   hasRanked,
@@ -71,7 +71,7 @@ export class SegmentSearch {
   readonly #request: MatchRequest
   readonly #statistics: TermStatistics
   readonly #weights: Weights
-  readonly #plan: QueryPlan
+  readonly #plan: MatchingPlan
   readonly #poll: Poll
 
   /** Begins a search. Without scores, an expansion is a set of documents. */
@@ -98,7 +98,7 @@ export class SegmentSearch {
     this.#statistics = statistics
     this.#weights = new Weights(statistics)
     this.#poll = poll
-    const plan = planQuery(query)
+    const plan = planMatching(query)
     this.#plan = filter === undefined ? plan : { ...plan, filters: [...plan.filters, filter] }
   }
 

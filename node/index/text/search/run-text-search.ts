@@ -90,7 +90,7 @@ export function tellsStatistics(request: TextSearchRequest): boolean {
 }
 
 /** What a search finds of a page. */
-interface Found {
+interface FoundPage {
   readonly hits: readonly TextHit[]
   readonly total: number
   readonly statistics: TextStatistics
@@ -126,7 +126,7 @@ class TextSearchRun {
     }
   }
 
-  *#search(match: MatchRequest): Sliced<Found> {
+  *#search(match: MatchRequest): Sliced<FoundPage> {
     const { order, window, statistics, bound } = this.#request
     const sort = this.#sortOf(order)
     const base = {

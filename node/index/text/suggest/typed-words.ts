@@ -95,14 +95,14 @@ function hasWords({ kind, indexField }: IndexedField): boolean {
   return kind === 'keyword' || (kind === 'text' && !indexField.endsWith(PREFIX_SUFFIX))
 }
 
-interface Place {
+interface ClausePlace {
   readonly leaf: Query
   readonly clause: TextClause
   readonly field: IndexedField
   readonly context: QueryContext
 }
 
-function addWords(words: Map<string, TypedWord>, place: Place): void {
+function addWords(words: Map<string, TypedWord>, place: ClausePlace): void {
   const { text, hasOpenEnd } = place.clause
   const tokens = tokensOf(place)
   const last = tokens.at(-1)
@@ -120,7 +120,7 @@ function addWords(words: Map<string, TypedWord>, place: Place): void {
 }
 
 /** Without the words that the table's synonyms know. */
-function tokensOf({ leaf, clause, field, context }: Place): readonly OffsetToken[] {
+function tokensOf({ leaf, clause, field, context }: ClausePlace): readonly OffsetToken[] {
   const { text, analyzer: override } = clause
   const analyzer = context.analyzer(field, override)
   if (leaf.kind === 'fuzzy') {

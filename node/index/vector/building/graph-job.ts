@@ -6,7 +6,7 @@ import type { Paced, Sliced } from '../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../embedding/settings.ts'
 import { DISK_WORK_HERE } from '../../files/disk-work.ts'
 import { FileWriter, sumWritten, type FileSum } from '../../rows/file-sums.ts'
-import { VectorMemory } from '../files/vector-memory.ts'
+import { BlockMemory } from '../files/block-memory.ts'
 import { libraryOf } from '../graph/graph-libraries.ts'
 import type { GraphCodes } from '../graph/quantizer.ts'
 import { Kernels } from '../kernels/code-memory.ts'
@@ -144,7 +144,7 @@ function* writeLists({ job, source }: Building, former: FormerLists | undefined)
 function* tryLists({ job, trial }: Building, sum: FileSum): Sliced<Trial> {
   const { lists: path } = job.files
   // The thread is there for this alone.
-  const memory = new VectorMemory(Infinity)
+  const memory = new BlockMemory(Infinity)
   const lists = yield* RowLists.open({ path, name: path, memory, kernels: new Kernels() }, sum)
   try {
     return yield* (yield* trial()).ofLists(lists)

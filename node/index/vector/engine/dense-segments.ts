@@ -30,7 +30,7 @@ import type {
   GraphJob,
 } from '../building/graph-job.ts'
 import { growTried } from '../building/tried-graph.ts'
-import type { VectorMemory } from '../files/vector-memory.ts'
+import type { BlockMemory } from '../files/block-memory.ts'
 import { graphShapeOf, numberOfForm } from '../graph/graph-form.ts'
 import { Quantizer, type GraphCodes } from '../graph/quantizer.ts'
 import type { GraphLibrary } from '../graph/vector-graph.ts'
@@ -54,7 +54,7 @@ export interface DenseSegmentsOptions extends SegmentPlace {
   readonly settings: DenseIndexSettings
   /** Undefined for an index without graphs. */
   readonly library: GraphLibrary | undefined
-  readonly memory: VectorMemory
+  readonly memory: BlockMemory
   readonly kernels: Kernels
   readonly builder: GraphBuilder
   readonly limits?: RowsIndexLimits | undefined

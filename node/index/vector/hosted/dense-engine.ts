@@ -13,7 +13,7 @@ import { formsOf, graphShapeOf } from '../graph/graph-form.ts'
 import { graphRowBytes } from '../graph/vector-graph.ts'
 import { runNearest } from '../search/run-nearest.ts'
 import type { Kernels } from '../kernels/code-memory.ts'
-import type { VectorMemory } from '../files/vector-memory.ts'
+import type { BlockMemory } from '../files/block-memory.ts'
 import type { NearestRequest } from '../vector-search.ts'
 import { vectorDocumentOf } from './vector-document.ts'
 import { RowsEngine } from '../../rows/rows-engine.ts'
@@ -21,7 +21,7 @@ import { isNearestRequest } from './vector-request-shape.ts'
 
 /** What the engines of a worker share. */
 export interface DenseEngineParts {
-  readonly memory: VectorMemory
+  readonly memory: BlockMemory
   readonly kernels: Kernels
   readonly builder: GraphBuilder
   readonly disk: DiskWork

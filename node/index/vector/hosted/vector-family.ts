@@ -3,7 +3,7 @@ import { BuilderThreads } from '../building/builder-thread.ts'
 import type { GraphBuilder } from '../building/graph-job.ts'
 import type { RowsIndexLimits } from '../../rows/row-segments.ts'
 import { Kernels } from '../kernels/code-memory.ts'
-import { VectorMemory } from '../files/vector-memory.ts'
+import { BlockMemory } from '../files/block-memory.ts'
 import { openDenseEngine } from './dense-engine.ts'
 
 /** The shares of the worker's memory for tails and for vectors of segments; the rest is for their tables. */
@@ -26,7 +26,7 @@ export function openVectorFamily(
   { memoryBytesMax, disk, answering }: FamilyParts,
   { limits, builder = new BuilderThreads(answering) }: VectorFamilyOptions = {},
 ): EngineFamily {
-  const memory = new VectorMemory(memoryBytesMax * VECTORS_SHARE)
+  const memory = new BlockMemory(memoryBytesMax * VECTORS_SHARE)
   const parts = {
     memory,
     builder,

@@ -17,7 +17,7 @@ import {
   type ListSizes,
   type ListsTable,
 } from './lists-table.ts'
-import type { VectorMemory } from '../files/vector-memory.ts'
+import type { BlockMemory } from '../files/block-memory.ts'
 
 /** Rows whose codes are read together, where they are not in memory. */
 export const ROWS_READ = 512
@@ -30,7 +30,7 @@ const STEP_BYTES = 256 * 1024
 export interface ListsSource {
   readonly path: string
   readonly name: string
-  readonly memory: VectorMemory
+  readonly memory: BlockMemory
   readonly kernels: Kernels
 }
 

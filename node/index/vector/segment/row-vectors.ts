@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import type { VectorBlock } from './dense-rows.ts'
 import { damaged, openFile, readExactly } from '../../rows/file-sums.ts'
-import { BLOCK_BYTES, type VectorMemory } from '../files/vector-memory.ts'
+import { BLOCK_BYTES, type BlockMemory } from '../files/block-memory.ts'
 
 /**
  * Vectors beside a graph may have so much of the memory. The rest is for codes, a quarter as long, of which a search
@@ -37,7 +37,7 @@ export interface RowVectors {
 export interface VectorsFile {
   readonly path: string
   readonly name: string
-  readonly memory: VectorMemory
+  readonly memory: BlockMemory
   /** Whether a search compares with all vectors, for lack of a graph and lists: they come first in memory. */
   readonly isScanned: boolean
 }
@@ -48,7 +48,7 @@ export class FileVectors implements RowVectors {
   readonly #fd: number
   readonly #name: string
   readonly #shape: VectorShape
-  readonly #memory: VectorMemory
+  readonly #memory: BlockMemory
   readonly #share: number
   /** All rows, of which those read are there; undefined if there was no room for them. */
   #resident: Float32Array<ArrayBuffer> | undefined

@@ -8,7 +8,7 @@ import { GRAPH_FORMS } from '../graph/graph-form.ts'
 import type { GraphCodes, Quantizer } from '../graph/quantizer.ts'
 import type { VectorGraph } from '../graph/vector-graph.ts'
 import { coarseRowBytes } from '../kernels/coarse-code.ts'
-import type { VectorMemory } from '../files/vector-memory.ts'
+import type { BlockMemory } from '../files/block-memory.ts'
 import { CoarseVectors } from './coarse-vectors.ts'
 import type { DenseRows, VectorBlock } from './dense-rows.ts'
 import type { RowLists } from '../lists/row-lists.ts'
@@ -41,7 +41,7 @@ export interface SegmentParts {
   readonly graph: SegmentGraph | undefined
   /** The same rows as those of the graph. Undefined if there are none that searches may rely on. */
   readonly lists: RowLists | undefined
-  readonly memory: VectorMemory
+  readonly memory: BlockMemory
 }
 
 /** A sealed segment of dense vectors. */
@@ -50,7 +50,7 @@ export class VectorSegment extends SealedRows implements DenseRows {
   readonly lists: RowLists | undefined
   readonly trials: SegmentTrials
   readonly #vectors: RowVectors
-  readonly #memory: VectorMemory
+  readonly #memory: BlockMemory
   #coarse: CoarseVectors | undefined
   #placedOrdinals: PlacedOrdinals | undefined
 

@@ -8,7 +8,7 @@ import { crc32 } from 'node:zlib'
 import { seededRandom } from '../../../../../../lib/random.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
-import { VectorMemory } from '../../../../../../node/index/vector/files/vector-memory.ts'
+import { BlockMemory } from '../../../../../../node/index/vector/files/block-memory.ts'
 import { Kernels } from '../../../../../../node/index/vector/kernels/code-memory.ts'
 import {
   buildLists,
@@ -77,7 +77,7 @@ describe('the lists of a segment', () => {
   }
 
   function open({ file, expected }: ReturnType<typeof fileOf>, memoryBytes: number): RowLists {
-    const memory = new VectorMemory(memoryBytes)
+    const memory = new BlockMemory(memoryBytes)
     return runAtOnce(RowLists.open({ path: file, name: 'tested', memory, kernels }, expected))
   }
 
@@ -153,7 +153,7 @@ describe('the lists of a segment', () => {
   })
 
   it('come into memory when others have given theirs back', () => {
-    const memory = new VectorMemory(150_000)
+    const memory = new BlockMemory(150_000)
     const { file, expected } = fileOf(ROWS)
     const [first, second] = Array.from({ length: 2 }, () => {
       return runAtOnce(RowLists.open({ path: file, name: 'l', memory, kernels }, expected))
@@ -176,7 +176,7 @@ describe('the lists of a segment', () => {
   })
 
   it('give their memory back', () => {
-    const memory = new VectorMemory(2 ** 30)
+    const memory = new BlockMemory(2 ** 30)
     const { file, expected } = fileOf(ROWS)
     const lists = runAtOnce(RowLists.open({ path: file, name: 'l', memory, kernels }, expected))
     const reserved = memory.bytes

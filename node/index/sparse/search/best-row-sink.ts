@@ -3,7 +3,7 @@ import type { DocumentRows } from '../../rows/document-rows.ts'
 import type { RowSink } from './max-score.ts'
 
 /** Offers the best row of each document of one part. Rows come ascending, so a document's come together. */
-export class NearestRows implements RowSink {
+export class BestRowSink implements RowSink {
   readonly #found: NearestDocuments
   readonly #rows: DocumentRows
   readonly #passes: (doc: number) => boolean

@@ -2,13 +2,13 @@ import { expect } from 'chai'
 import { FieldNorms } from '../../../../../../node/index/text/encoding/field-norms.ts'
 import { runAtOnce } from '../../../../../../lib/sliced.ts'
 import type { PostingsOutput } from '../../../../../../node/index/sparse/postings/postings-bytes.ts'
-import { PostingsWriter } from '../../../../../../node/index/sparse/postings/postings-writer.ts'
-import { PostingsWriter as TextPostingsWriter } from '../../../../../../node/index/text/postings/postings-writer.ts'
+import { SparsePostingsWriter } from '../../../../../../node/index/sparse/postings/sparse-postings-writer.ts'
+import { PostingsWriter } from '../../../../../../node/index/text/postings/postings-writer.ts'
 
 const NOWHERE: PostingsOutput = { *write() {} }
 
-function writer(rows: readonly number[]): PostingsWriter {
-  const made = new PostingsWriter(NOWHERE, 256)
+function writer(rows: readonly number[]): SparsePostingsWriter {
+  const made = new SparsePostingsWriter(NOWHERE, 256)
   for (const row of rows) made.add(row, 1)
   return made
 }
@@ -27,7 +27,7 @@ describe('writers of postings, which cursors halve', () => {
   })
 
   it('refuse documents of a word that do not ascend', () => {
-    const made = new TextPostingsWriter({
+    const made = new PostingsWriter({
       hasPositions: false,
       norms: FieldNorms.ofAll(new Uint8Array(8)),
     })

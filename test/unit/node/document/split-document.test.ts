@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { runAtOnce } from '../../../../lib/sliced.ts'
 import { parseTableWrites } from '../../../../node/document/batch-body.ts'
-import { splitDocument } from '../../../../node/document/special-fields.ts'
+import { splitDocument } from '../../../../node/document/split-document.ts'
 
 const split = (json: string) => {
   const { json: body, embeddings } = runAtOnce(splitDocument(Buffer.from(json)))

@@ -36,7 +36,7 @@ interface DirectoryEntry {
 }
 
 /** `add` the postings of a term by ascending rows, then `endTerm`; terms ascend; then `finish`. */
-export class PostingsWriter {
+export class SparsePostingsWriter {
   readonly #out: PostingsOutput
   readonly #chunkSize: number
   readonly #rows = new Uint32Array(BLOCK_LENGTH)

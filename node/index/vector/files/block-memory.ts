@@ -7,7 +7,7 @@ export const BLOCK_BYTES = 128 * 1024
  * The memory for vectors and codes of one worker: some segments keep theirs, and all others share a buffer to read
  * into.
  */
-export class VectorMemory implements CacheCounts {
+export class BlockMemory implements CacheCounts {
   readonly #bytesMax: number
   #floats = new Float32Array(BLOCK_BYTES / 4)
   /** What segments have reserved. */

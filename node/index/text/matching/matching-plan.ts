@@ -10,7 +10,7 @@ type TermQuery = Extract<EngineQuery, { kind: 'term' }>
  * The parts of a query: a match meets the body and all `filters`, and none of `excluded`. `boost`
  * multiplies the score of the body.
  */
-export interface QueryPlan {
+export interface MatchingPlan {
   readonly filters: readonly EngineQuery[]
   readonly excluded: readonly EngineQuery[]
   readonly boost: number
@@ -25,7 +25,7 @@ export interface QueryPlan {
  */
 const BULK_TERMS_MAX = 64
 
-export function planQuery(query: EngineQuery): QueryPlan {
+export function planMatching(query: EngineQuery): MatchingPlan {
   if (query.kind === 'term') {
     const body = { kind: 'any-term', terms: [query] } as const
     return { filters: [], excluded: [], boost: 1, body }

@@ -8,7 +8,7 @@ export interface WeighedRows {
 }
 
 /** The terms of some rows, ascending, for a merge. It begins at the first one. */
-export interface TermWalk {
+export interface WeighedTerms {
   /** NO_TERM at the end. */
   readonly term: number
   /** The rows of the term, ascending, at most 128 at once. */
