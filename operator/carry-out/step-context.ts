@@ -39,7 +39,7 @@ export interface ExecutorOptions {
   readonly applier: Applier
   readonly clock: Clock
   readonly keys: KeySource
-  /** So many bytes that nobody can guess, as `randomBytes` of node:crypto gives. */
+  /** `bytes` bytes that nobody can guess, as `randomBytes` of node:crypto gives. */
   readonly random: (bytes: number) => Uint8Array
 }
 

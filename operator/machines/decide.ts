@@ -29,7 +29,7 @@ import { decisionOf } from './status/verdict.ts'
 import { growClaims } from './objects/storage.ts'
 import { wantedOf } from './pass/wanted.ts'
 
-/** Caches that have heard nothing for so long are not acted upon. A quiet watch has a bookmark each minute or so. */
+/** Caches that have heard nothing for three minutes are not acted upon. A quiet watch has a bookmark each minute or so. */
 const CACHE_AGE_MAX_MS = 3 * 60_000
 
 export function decide(observed: Observed): Decision {

@@ -64,7 +64,7 @@ export function storageClassOf(claim: StoredObject): string | undefined {
   return claim.metadata.annotations?.[CLASS_ANNOTATION] ?? textAt(claim, 'spec', 'storageClassName')
 }
 
-/** Half a mark is none. */
+/** A mark without one of its members does not count. */
 function drainedMarkOf(text: string | undefined): DrainedMark | undefined {
   const record = text === undefined ? undefined : parseJsonRecord(Buffer.from(text))
   const wordOf = (name: string) => textAt(record, name) ?? ''
@@ -77,7 +77,7 @@ function drainedMarkOf(text: string | undefined): DrainedMark | undefined {
   return Object.values(mark).includes('') ? undefined : mark
 }
 
-/** A change of a volume's attributes, such as its throughput, has conditions of its own, and is none of its size. */
+/** A change of a volume's attributes, such as its throughput, has conditions of its own, and does not change its size. */
 function resizeOf(claim: StoredObject): Pick<ClaimView, 'resize' | 'resizeMessage'> {
   const word = textAt(claim, 'status', 'allocatedResourceStatuses', 'storage') ?? ''
   const byWord = Object.hasOwn(RESOURCE_STATUSES, word) ? RESOURCE_STATUSES[word] : undefined

@@ -4,7 +4,7 @@ import type { ClusterView, Overrides } from '../machines/observed/cluster-view.t
 import type { StoredObject } from '../runtime/api/api-object.ts'
 import { NOT_YET_MS, timeMsAt } from './json-fields.ts'
 
-/** As long as the status of the kind takes it. */
+/** The status of a StoreCluster takes three digits. */
 const ORDINAL = /^(?:0|[1-9]\d{0,2})$/
 
 /** `cluster` is what was read of `object`. */

@@ -27,7 +27,7 @@ const REASONS: Readonly<Record<string, PodProblem['reason']>> = {
 /** In the words of the scheduler, before and since Kubernetes 1.34. */
 const TOPOLOGY_CONFLICTS = ['volume node affinity conflict', "PersistentVolume's node affinity"]
 
-/** As much as people read. */
+/** People read no longer messages than 1000 characters. */
 const MESSAGE_LENGTH_MAX = 1000
 
 /** What is known of a pod by its name. */

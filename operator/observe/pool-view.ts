@@ -8,7 +8,7 @@ import { claimViewOf } from './claim-view.ts'
 import { podViewOf } from './pod-view.ts'
 import { CLAIM_TEMPLATE, setViewOf } from './set-view.ts'
 
-/** As long as the status of the kind takes it; a number is written in one way only. */
+/** The status of a StoreCluster takes three digits; a number is written without zeros before it. */
 const ORDINAL = /^(?:0|[1-9]\d{0,2})$/
 
 /** What the caches have. Pods and claims of other pools, clusters and namespaces may be among them. */
@@ -29,7 +29,7 @@ export interface PoolOf {
 /**
  * Contract:
  * - Never throws, whatever the objects have beside their metadata.
- * - A set that is not owned by the UID of the cluster is none, and its pods are not in the pool.
+ * - A set that the UID of the cluster does not own counts as absent, and its pods are not in the pool.
  * - Pods and claims have the labels by which the set selects, and a name that the set gives. They come by ordinal.
  * - Claims are in the pool without regard to who had them: an earlier cluster of the name may have left them.
  */

@@ -14,7 +14,7 @@ const STORAGE_CLASSES: ResourceKind = {
 }
 
 const KEPT_MS = 60_000
-/** What nobody has asked for in so long is forgotten. */
+/** A class that nobody has asked for for ten minutes is forgotten. */
 const FORGOTTEN_MS = 10 * KEPT_MS
 const FORBIDDEN = 403
 

@@ -9,7 +9,7 @@ export interface EtcdTlsFiles {
 
 /**
  * What a pass knows of the Secrets of a cluster. Contract:
- * - No value of a Secret is in it, but for `etcdTls`. Digests tell nobody who sees them what they are made of.
+ * - No value of a Secret is in it, but for `etcdTls`. A digest does not reveal what it is made of.
  */
 export interface SecretsView {
   /** Secrets and keys that the spec names and that are not there. Those that may be missing are left out. */

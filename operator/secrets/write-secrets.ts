@@ -36,7 +36,7 @@ export interface SecretsWish {
   readonly names: readonly string[]
   readonly nowMs: number
   readonly keys: KeySource
-  /** So many bytes that nobody can guess, as `randomBytes` of node:crypto gives. */
+  /** `bytes` bytes that nobody can guess, as `randomBytes` of node:crypto gives. */
   readonly random: (bytes: number) => Uint8Array
 }
 

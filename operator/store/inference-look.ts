@@ -8,7 +8,7 @@ import type { InferenceAnswer } from '../machines/observed/kubernetes-view.ts'
 const LOOK_TIMEOUT_MS = 2000
 /** The list of models takes a few of them. */
 const BODY_BYTES_MAX = 256 * 1024
-/** As much as people read. */
+/** People read no longer messages than 500 characters. */
 const MESSAGE_LENGTH_MAX = 500
 
 /** Asks the server at each URL; answers by the same keys. Never rejects. */

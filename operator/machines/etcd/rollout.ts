@@ -6,7 +6,7 @@ import { etcdWithQuorum, isCaughtUp, move } from '../pass/pass.ts'
 import type { Move, Pass } from '../pass/pass.ts'
 import { areOthersWell, memberNamed } from './members.ts'
 
-/** Members that have been ready for so long are taken for well: the first look after a restart may be too early. */
+/** Members that have been ready for 10 s are taken for well: the first look after a restart may be too early. */
 const SETTLED_MS = 10_000
 
 export function rollEtcd(pass: Pass): Move | undefined {

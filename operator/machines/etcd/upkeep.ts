@@ -11,7 +11,7 @@ const DEFRAGMENT_BYTES_MIN = 100 * 1024 * 1024
 const USED_RATIO_MIN = 0.5
 /** After an alarm less is worth a pause: the members refuse writes until there is room. */
 const USED_RATIO_MIN_AT_ALARM = 0.9
-/** An alarm is disarmed when the database leaves so much of the quota free that it does not come back at once. */
+/** An alarm is disarmed when the database leaves a tenth of the quota free: with less it would come back at once. */
 const QUOTA_RATIO_MAX = 0.9
 
 export function tendEtcd(pass: Pass): Move | undefined {

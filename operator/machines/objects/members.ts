@@ -77,7 +77,7 @@ function refreshed(pass: Pass, member: Member): Member {
   return known.join() === member.formerNodeIDs.join() ? member : { ...member, formerNodeIDs: known }
 }
 
-/** As many as the kind's status takes of one member. */
+/** The status of a StoreCluster takes eight former node ids of one member. */
 const FORMER_MAX = 8
 
 function isForgotten(pass: Pass, nodeID: string): boolean {

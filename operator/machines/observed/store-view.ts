@@ -4,7 +4,7 @@
 export interface StoreView {
   /** When the operator got the answer. */
   readonly readAtMs: number
-  /** How old the answer was already: the asked node had no answer of the control plane for so long. */
+  /** How old the answer was: since then the control plane has not answered the asked node. */
   readonly ageMs: number
   readonly health: 'healthy' | 'degraded' | 'unhealthy' | 'error'
   readonly message?: string

@@ -57,7 +57,7 @@ function isReadyOrReplaceable(pass: Pass, set: SetView, pod: PodView): boolean {
   return (pod.isReady && !pod.isDeleting) || isStaleAndIll(pass, set, pod)
 }
 
-/** Never so many that the rest is not a majority; one where there is no majority to keep. */
+/** At most as many as leave a majority ready; one where there is no majority to keep. */
 function unavailableMax({ wanted }: Pass, { replicas }: SetView): number {
   return Math.max(1, Math.min(wanted.pods.unavailableMax, Math.floor((replicas - 1) / 2)))
 }

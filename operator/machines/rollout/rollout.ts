@@ -22,9 +22,9 @@ import { isCaughtUp, move, podAt, presentNode, wait } from '../pass/pass.ts'
 import type { Move, Pass, Waiting } from '../pass/pass.ts'
 import { closedGate, isStaleAndBroken, isStaleAndIll } from './gate.ts'
 
-/** A first look right after a restart may be too early: the second one comes so much later. */
+/** A first look right after a restart may be too early: the second one comes 10 s later. */
 const SECOND_LOOK_MS = 10_000
-/** Leaderships that did not move for so long move when the node stops. */
+/** Leaderships that did not move within a minute move when the node stops. */
 const LEADERSHIP_MOVE_MAX_MS = 60_000
 
 /** Why pods have to be restarted; `undefined` if all are of the desired template. */

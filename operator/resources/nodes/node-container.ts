@@ -12,7 +12,7 @@ import { ETCD_CREDENTIALS } from './node-paths.ts'
 import { nodeMounts } from './node-volumes.ts'
 
 const STARTUP_PERIOD_SECONDS = 5
-/** So long requests still come from Kubernetes nodes that have not heard yet that the pod is about to stop. */
+/** For about 3 s requests still come from Kubernetes nodes that have not heard yet that the pod is about to stop. */
 const STOP_DELAY_SECONDS = 3
 const OWNED_VARIABLE = /^(?:QUARRY|POD)_/
 

@@ -9,7 +9,7 @@ import { KubeConfig } from './kube-config.ts'
 
 const TOKEN_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 const DEFAULT_NAMESPACE = 'default'
-/** So many names of contexts a message lists. */
+/** A message lists at most ten names of contexts. */
 const NAMES_MAX = 10
 
 /** The choice of a person; what is absent is as the files say. */

@@ -30,7 +30,7 @@ import type { LeaseRecord } from './lease-record.ts'
 export const LEASE_MS = 15_000
 export const RENEW_WITHIN_MS = 10_000
 export const RETRY_MS = 2000
-/** So much of a retry is random, so that followers do not all ask at once. */
+/** A fifth of the delay of a retry is random, so that followers do not all ask at once. */
 const JITTER = 0.2
 
 /** What a candidate needs. */

@@ -23,7 +23,7 @@ export const REFILL_MS = 5 * 60_000
 export const SERIES_MS = 6 * 60_000
 /** Limits of the API: 1024 bytes of a note, 128 of a reason and of an action. */
 const NOTE_BYTES_MAX = 1024
-/** So many different events and objects are remembered; older ones begin anew. */
+/** 4096 different events and objects are remembered; older ones begin anew. */
 const KEPT_MAX = 4096
 /** More than this wait for an API that is away. Events after them are dropped. */
 const PENDING_MAX = 1000

@@ -8,7 +8,7 @@ import type { LeaderElection } from '../election/leader-election.ts'
 import type { KeyedQueue } from '../queue/keyed-queue.ts'
 import type { QueueWorkers } from '../queue/queue-workers.ts'
 
-/** Passes have so long to end. Kubernetes gives a pod 30 s. */
+/** Passes have 20 s to end. Kubernetes gives a pod 30 s. */
 export const END_GRACE_MS = 20_000
 
 /** Events are for people, who do not miss the last ones of an API that is away. */
