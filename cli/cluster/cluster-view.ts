@@ -74,7 +74,7 @@ function describeCounts(
   return facts.map(([title, value]) => `${paint(screen, 'dim', title.padEnd(12))}${value}`)
 }
 
-/** Until there are none, the secret that is to go is needed. */
+/** The old secret is needed until every model key is under the new one. */
 function describeOldKeys(count: number, screen: Output): string {
   return paint(screen, 'yellow', `${plural(count, 'model key')} under another accepted secret`)
 }

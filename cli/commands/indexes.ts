@@ -81,7 +81,7 @@ ${examples(
     })
 }
 
-/** A sentence if the service knows all fields of the table and this is none of them. The index exists in any case. */
+/** A sentence if the service knows all fields of the table and this is not among them. The index exists in any case. */
 async function missingField(
   client: ApiClient,
   table: string,

@@ -24,7 +24,7 @@ const EVENTS: ResourceKind = { ...PODS, plural: 'events', kind: 'Event' }
 /** A cluster has 100 nodes and five members of etcd at most, and pods of tests beside them. */
 const PODS_MAX = 500
 const EVENTS_MAX = 200
-/** So many names of clusters a message lists. */
+/** A message lists at most ten names of clusters. */
 const NAMES_MAX = 10
 
 /** Where a cluster is looked for. */

@@ -9,7 +9,7 @@ import type { ClusterReport } from './cluster-report.ts'
 import { dim, wrapped } from './view-lines.ts'
 import type { Lines, ReportView } from './view-lines.ts'
 
-/** So many nodes fit on a screen beside everything else. */
+/** Twelve nodes fit on a screen beside everything else. */
 const NODES_SHOWN_MAX = 12
 /** As the condition Degraded tells of it. */
 export const NEARLY_FULL_PERCENT = 85
