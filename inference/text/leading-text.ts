@@ -10,7 +10,7 @@ const TOKENS_BEHIND_CUT = 64
 const WORD_CHARS_MAX = 256
 
 /**
- * The tokens of a text, at least its first `tokensMax` if it has so many. It tries a short
+ * The tokens of a text, at least its first `tokensMax`, or all if it has fewer. It tries a short
  * beginning first, because most long texts are truncated. `tokenize` receives well-formed texts.
  */
 export function tokenizeLeading(
@@ -25,7 +25,7 @@ export function tokenizeLeading(
   }
 }
 
-/** Whether a text is so long that its end is never read. */
+/** Whether the end of a text is never read: it has more characters than `tokensMax` tokens can. */
 export function isCut(text: string, tokensMax: number): boolean {
   return text.length > tokensMax * CHARS_PER_TOKEN_MAX
 }
