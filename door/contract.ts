@@ -8,7 +8,7 @@ import type { JsonRecord } from '../lib/json-record.ts'
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'] as const
 
-/** As much of an OpenAPI document as its readers rely on. */
+/** The parts of an OpenAPI document on which its readers rely. */
 export interface ContractDocument {
   readonly openapi: '3.1.0'
   readonly info: { readonly title: string; readonly version: string }

@@ -15,9 +15,9 @@ import { findString, readString } from './json-string.ts'
 export const VALUES_MAX = 256 * 1024
 /** Members of one object. The engine reorders all of them in one step whenever their number doubles. */
 const MEMBERS_MAX = 16 * 1024
-/** JSON.parse reads so much within a millisecond, whatever it is. */
+/** JSON.parse reads 16 KiB within a millisecond, whatever they are. */
 const AT_ONCE_BYTES_MAX = 16 * 1024
-/** Bytes that are walked in about a millisecond; a value costs as much as so many of them. */
+/** Bytes that are walked in about a millisecond; a value costs as much as VALUE_UNITS of them. */
 const UNITS_PER_STEP = 64 * 1024
 const VALUE_UNITS = 128
 

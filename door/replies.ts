@@ -11,7 +11,7 @@ import type { HeldMemory } from '../lib/http/request-memory.ts'
 export interface Sending {
   readonly response: ServerResponse
   readonly clock: Clock
-  /** A client that takes nothing for so long is disconnected. */
+  /** A client that takes nothing during this time is disconnected. */
   readonly writeTimeoutMs: number
   readonly signal: AbortSignal
   readonly memory: HeldMemory

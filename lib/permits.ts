@@ -1,4 +1,4 @@
-/** So much work at once, and the rest in the order in which it came. */
+/** Lets `permits` pieces of work run at once, and the others wait in the order in which they came. */
 export class Permits {
   #left: number
   readonly #waiting: (() => void)[] = []

@@ -6,8 +6,8 @@ import ipaddr from 'ipaddr.js'
  *
  * Only 2000::/3 of IPv6 is assigned, so all other ranges are refused. They include the forms that
  * carry an IPv4 address (mapped, compatible, NAT64), which could be a private one. 6to4 and Teredo lie
- * within 2000::/3, carry an IPv4 address as well, and are refused too. So is the one address of a public range that is
- * none: Azure answers at it about the machine that asks.
+ * within 2000::/3, carry an IPv4 address as well, and are refused too. So is
+ * 168.63.129.16: it looks public, but Azure serves metadata of the machine there.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
