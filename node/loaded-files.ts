@@ -23,7 +23,7 @@ const SHOWN_MAX = 10
 export interface FilesSeen {
   /** Whether they hold what is in use. */
   readonly isInUse: boolean
-  /** Equal for two looks that have seen the same, also if that is of no use. For nobody but this process: it follows from secrets. */
+  /** Equal for two looks that have seen the same, also if it cannot be used. It follows from secrets: only this process sees it. */
   readonly digest: string
 }
 

@@ -90,9 +90,9 @@ async function withIdempotency(
 
 const DIGESTED_PER_STEP = 512 * 1024
 
-/** What tells callers apart in digests: an answer is given again to nobody but the caller that it was for. */
+/** What tells callers apart in digests: an answer is repeated only to the caller that it was for. */
 const CALLERS: Readonly<Record<Principal['kind'], (principal: Principal) => string>> = {
-  anonymous: () => '', // all of them are one
+  anonymous: () => '', // all anonymous callers count as one
 }
 
 /** Equal for two requests exactly if the same caller asks for the same. */

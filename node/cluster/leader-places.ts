@@ -21,7 +21,7 @@ interface Hint {
 }
 
 /**
- * Knows where shards are led: by the map, and by what other nodes said that were asked in vain.
+ * Knows where shards are led: from the map, and from the redirects of nodes that did not lead.
  *
  * - `leaderOf` answers what is known now, without a wait. It may be wrong: the node that is asked refuses then.
  * - `hint` counts until the map has an epoch that is not older.

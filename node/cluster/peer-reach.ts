@@ -55,7 +55,7 @@ export interface PeerReachOptions {
  * Contract:
  * - `look` asks once. It resolves within seconds, and never rejects.
  * - `keep` asks now and then, until the returned function is called, and tells `told` each change.
- * - `unreached` is the reason of now, and `hasBeenReached` tells whether there once was none in this life.
+ * - `unreached` is the current reason, and `hasBeenReached` tells whether this process has reached the node before.
  */
 export class PeerReach {
   readonly #with: PeerReachOptions

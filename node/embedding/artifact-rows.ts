@@ -29,7 +29,7 @@ const BYTES_PER_STEP = 512 * 1024
 /** What the objects of a row cost, as bytes that are copied. */
 const ROW_COST_BYTES = 512
 
-/** So many rows of one dimension, which are all that is left. */
+/** Reads `count` rows of one dimension; CORRUPTION if the reader has fewer or more. */
 export function* readDenseRows(
   reader: RowReader,
   { dimension, count }: { readonly dimension: number; readonly count: number },
@@ -44,7 +44,7 @@ export function* readDenseRows(
   return rows
 }
 
-/** So many rows, which are all that is left. */
+/** Reads `count` rows; CORRUPTION if the reader has fewer or more. */
 export function* readSparseRows(reader: RowReader, count: number): Sliced<readonly SparseRow[]> {
   const rows: SparseRow[] = []
   const meter = new StepMeter(BYTES_PER_STEP)
@@ -97,7 +97,7 @@ export class RowReader {
     return new Uint32Array(buffer, byteOffset, count)
   }
 
-  /** The bytes of so many numbers, where numbers may lie. */
+  /** The bytes of `count` numbers, at a place where numbers may lie. */
   #numbers(count: number): Uint8Array {
     const from = this.#advance(count * NUMBER_BYTES)
     const bytes = this.#bytes.subarray(from, this.#at)

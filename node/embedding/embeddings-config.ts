@@ -25,7 +25,7 @@ import {
 /** The members of a configuration beside those that every kind of index has. */
 export type ConfigMembers = PlainMembers
 
-/** What is computed by the server: an external index has none of it. */
+/** The members for vectors that the server computes: an external index has none of these. */
 const MANAGED_MEMBERS = ['field', 'template', 'embedder', 'summarizer', 'chunker'] as const
 const DENSE_MEMBERS = ['dimension', 'distance_metric', 'engine', 'quantization'] as const
 const SPARSE_MEMBERS = ['top_k', 'min_weight', 'chunk_size'] as const

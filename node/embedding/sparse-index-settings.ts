@@ -2,11 +2,11 @@ import { failSetting as fail, type PlainMembers } from './setting-members.ts'
 
 /** The settings of an index of sparse vectors. */
 export interface SparseIndexSettings {
-  /** So many terms of each vector are kept, the heaviest; absent: all of them. */
+  /** How many terms of each vector are kept, the heaviest; absent: all of them. */
   readonly topK?: number
   /** Terms of less weight are not kept. */
   readonly minWeight: number
-  /** So many postings of a term are read from disk at once, CHUNK_SIZE_MIN to CHUNK_SIZE_MAX. */
+  /** How many postings of a term are read from disk at once, CHUNK_SIZE_MIN to CHUNK_SIZE_MAX. */
   readonly chunkSize: number
 }
 

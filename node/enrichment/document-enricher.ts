@@ -226,7 +226,7 @@ type LaterAnswer = Extract<LineAnswer, { readonly kind: 'later' }>
 type AwayAnswer = Extract<LineAnswer, { readonly kind: 'away' }>
 type CountedAnswer = Exclude<LineAnswer, LaterAnswer | AwayAnswer>
 
-/** A file that was not there in so many attempts is missed for good, until the document changes. */
+/** A file that was absent in ATTEMPTS_MAX attempts is missed for good, until the document changes. */
 function counted(answer: CountedAnswer | AwayAnswer, read: Read, hash: Buffer): CountedAnswer {
   if (answer.kind !== 'away') return answer
   const { sourceHash } = read.before ?? {}

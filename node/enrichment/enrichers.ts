@@ -27,7 +27,7 @@ export interface LedShardsSource {
   onChanged(listener: () => void): () => void
 }
 
-/** What enrichers share. They close none of it. */
+/** What enrichers share. They do not close it. */
 export interface EnrichersOptions {
   readonly led: LedShardsSource
   /** Opens the models of an index; throws where its settings mean nothing on this node. */

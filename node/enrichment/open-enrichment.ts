@@ -33,7 +33,7 @@ export interface EnrichmentParts {
   readonly templates: TemplateCache
 }
 
-/** As many texts as one request of the local provider has. */
+/** One request of the local provider has at most 256 texts. */
 const BATCH = { items: 256, bytes: 1024 * 1024 }
 /** A source of many chunks fills requests alone, and its vectors take up to 16 MiB. */
 const BATCH_OF_CHUNKED = { items: 16, bytes: 256 * 1024 }

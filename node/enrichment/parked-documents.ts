@@ -59,7 +59,7 @@ export class ParkedDocuments {
     this.#parkedSince += 1
   }
 
-  /** As of now; where counting takes long, as of a while ago. */
+  /** The current count, or the last one where counting takes long. */
   async counts(): Promise<Readonly<Record<ParkedCause, number>>> {
     const nowMs = this.#clock.monotonicMs()
     const isDue = nowMs - this.#countedAtMs >= this.#countingMs / COUNTING_SHARE

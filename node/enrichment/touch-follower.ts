@@ -8,7 +8,7 @@ import type { Ending } from './ending.ts'
 import type { KeyTasks } from './key-tasks.ts'
 import { OrderedWork } from './ordered-work.ts'
 
-/** So many entries without a document are worth an entry that says so: the log can be collected up to there. */
+/** After 10,000 entries without a document an entry says so: the log can be collected up to there. */
 const EMPTY_ENTRIES_MAX = 10_000
 
 /** How far the log is done. */
@@ -54,7 +54,7 @@ export class TouchFollower {
     return Math.max(0, (tally.behind(this.#read, 'written') ?? documentsMax) - this.#taken)
   }
 
-  /** Whether a later leader would be spared something. Entries that enrichers make are none of it. */
+  /** Whether a later leader would be spared work. Enrichers' own entries do not count. */
   isWorthSaving(saved: LogMark): boolean {
     const { sequence, documents } = this.completed
     return documents > saved.documents || sequence >= saved.sequence + EMPTY_ENTRIES_MAX

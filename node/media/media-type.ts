@@ -47,7 +47,7 @@ const SIGNATURES: readonly Signature[] = [
   { at: 0, bytes: '\x1a\x45\xdf\xa3', kind: 'video', type: 'video/webm' },
 ]
 
-/** Throws INVALID_ARGUMENT for bytes that are none of the types that are read. */
+/** Throws INVALID_ARGUMENT for bytes of a type that is not read. */
 export function mediaTypeOf(bytes: Buffer, declared: string | undefined): MediaType {
   const image = sniffImageType(bytes)
   if (image !== undefined) return { kind: 'image', type: image }

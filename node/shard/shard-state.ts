@@ -53,7 +53,7 @@ import type { TransactionId } from './command/transaction-id.ts'
 
 /** The bytes of an entry beyond its body, as they count for its group. */
 const ENTRY_BYTES = 64
-/** So few effects, of few bytes, are encoded in one step. */
+/** Up to 64 effects, of few bytes, are encoded in one step. */
 const SHORT_EFFECTS_MAX = 64
 
 /** What the state works with. `store` must hold the whole log up to its applied position. */

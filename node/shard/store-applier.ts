@@ -48,7 +48,7 @@ import { nameOf } from './apply/shard-overlay.ts'
 /** The limits of one write to the store. */
 const WRITE_BYTES_MAX = 1024 * 1024
 const WRITE_OPS_MAX = 1000
-/** An entry of so few bytes is added in one step. */
+/** An entry of up to 64 KiB is added in one step. */
 const SHORT_BYTES_MAX = 64 * 1024
 
 /** A durable log entry with its effects. A replay may read the effects while it applies them. */

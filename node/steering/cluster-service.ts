@@ -59,7 +59,7 @@ export interface ClusterService {
    */
   collectLeftovers(node: string, shards: readonly string[]): Promise<CollectAnswer>
   /**
-   * Makes a control plane that was restored from a backup the newest again. Asked again, it answers that nobody waits.
+   * Makes a control plane that was restored from a backup the newest again. Asked again, it answers that no member waits.
    * CONFLICT as long as a member that `without` does not name has not reported.
    */
   recover(without: readonly string[]): Promise<RecoveryAnswer>

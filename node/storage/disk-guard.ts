@@ -28,7 +28,7 @@ export interface DiskRoom {
 }
 
 /**
- * Throws DISK_FULL when the disk has no room for so many bytes. With `frees` the write makes room in the end, as
+ * Throws DISK_FULL when the disk has no room for `bytes` more. With `frees` the write makes room in the end, as
  * deletions do, and may use half of the reserve: otherwise a full disk would stay full.
  */
 export type AdmitWrite = (bytes: number, frees: boolean) => void

@@ -1,18 +1,18 @@
 // The disk of deleted entries. LevelDB gives it back when it compacts the files that have them, which it does as
-// writes come: those who write no more would keep what they deleted.
+// writes come: without later writes, deleted entries would stay on the disk.
 
 import type { KvOp } from './kv-store.ts'
 
 const MIB = 1024 * 1024
 /** A piece holds one thread of the process's pool for about a second on a slow disk. */
 export const PIECE_BYTES_MAX = 32 * MIB
-/** As many deleted bytes are left to LevelDB. */
+/** Fewer deleted bytes than 4 MiB are left to LevelDB. */
 export const DELETED_BYTES_MIN = 4 * MIB
 /** A compaction writes at most four times what it gives back, about. */
 const DELETED_RATIO = 4
-/** The size of a deleted entry whose like was not written since the store was opened. */
+/** The size of a deleted entry if its keyspace was not written since the store was opened. */
 const ENTRY_BYTES_DEFAULT = 256
-/** So many bytes behind their common beginning tell two bounds apart. */
+/** Eight bytes behind their common beginning tell two bounds apart. */
 const BISECTED_BYTES = 8
 const BYTE_VALUES = 256
 
@@ -54,7 +54,7 @@ export class DeletedBytes {
   }
 }
 
-/** Whether a compaction of a store of so many bytes is worth it. */
+/** Whether the deleted bytes are worth a compaction: DELETED_BYTES_MIN, and a quarter of the store. */
 export function isWorthCompacting(deletedBytes: number, storeBytes: number): boolean {
   return deletedBytes >= DELETED_BYTES_MIN && deletedBytes * DELETED_RATIO >= storeBytes
 }

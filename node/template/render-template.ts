@@ -220,7 +220,7 @@ function isTruthy(value: TemplateValue): boolean {
   return isRawNumber(value) ? hasDigits(value.rawJSON) : Boolean(value)
 }
 
-/** Whether a number is not zero. One that begins with so many zeros is zero to a double, too. */
+/** Whether a number is not zero. One that begins with ZEROS_MAX zeros is zero to a double, too. */
 function hasDigits(text: string): boolean {
   return /^[-0.]*[1-9]/.test(text.slice(0, ZEROS_MAX))
 }

@@ -98,7 +98,7 @@ export class StoredTableFields implements TableFields {
     }
   }
 
-  /** As many as one commit takes and the table has room for. */
+  /** The first fields that are missing: what one commit takes and the table has room for. */
   #missingOf(fields: readonly TableField[]): readonly TableField[] {
     const names = new Set<string>()
     const after = this.#list.copy()

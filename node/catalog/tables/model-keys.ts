@@ -129,7 +129,7 @@ function keysOf(
   return [embedder, summarizer, chunker?.config].flatMap((config) => keptKeyOf(config, seal) ?? [])
 }
 
-/** Undefined without a key of its own: a reference is none. */
+/** Undefined without a key of its own: a reference to a variable or secret is not a key. */
 function keptKeyOf(
   config: ModelConfig | undefined,
   seal: KeySeal | undefined,

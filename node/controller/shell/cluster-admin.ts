@@ -25,10 +25,10 @@ import {
   type ShardSize,
 } from './controller-requests.ts'
 
-/** So long the election of a new controller takes at most, after its predecessor fell silent. */
+/** The election of a new controller takes at most 15 s after its predecessor fell silent. */
 const ASK_MS = 15_000
 const RETRY_MS = 200
-/** So long a controller takes to hear of a change at most; then a report may show the time before it. */
+/** A controller hears of a change within 3 s. Until then a report may show the time before it. */
 const HEARD_MS = 3000
 const LOOK_MS = 20
 /** Attempts of a wish for a node whose record changes meanwhile. */

@@ -53,7 +53,7 @@ export interface Preparation {
   readonly keepsChunks: boolean
 }
 
-/** Reads the settings. INVALID_ARGUMENT for a configuration that is none; `where` names the index in messages. */
+/** Reads the settings. INVALID_ARGUMENT if a configuration is malformed; `where` names the index in messages. */
 export function parsePreparation(settings: PreparerSettings, where: string): Preparation {
   const { dimension, summarizer, chunker } = settings
   return {

@@ -15,7 +15,7 @@ const INSTRUCTION: PromptPart = {
 }
 const HARMLESS: readonly PromptPart[] = [{ kind: 'text', text: 'Answer with the word: yes' }]
 
-/** So many failures in a row are not about what was shown: as many as sources are prepared at once. */
+/** Eight failures in a row are not about what was shown: eight sources are prepared at once. */
 const FAILURES_MAX = 8
 /** How long nobody is asked then, so that sources behind those need not wait for a model that hangs. */
 const SILENCE_MS = 10_000

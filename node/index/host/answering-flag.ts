@@ -18,7 +18,7 @@ export function clearAnswering(flag: AnsweringFlag): void {
   if (Atomics.exchange(flag, 0, 0) !== 0) Atomics.notify(flag, 0)
 }
 
-/** By another thread: waits while a question is being answered, at most for so long. */
+/** By another thread: waits while a question is being answered, at most for `ms`. */
 export function waitWhileAnswering(flag: AnsweringFlag, ms: number): void {
   Atomics.wait(flag, 0, 1, ms)
 }

@@ -106,7 +106,7 @@ export class IndexClient {
     return this.#thread
   }
 
-  /** Whether a question to this index and so many others of its worker is better asked of all together. */
+  /** Whether a question to `count` indexes of one worker, this among them, is better asked of all together. */
   mayJoin({ question }: Pick<AskedQuestion, 'question'>, count: number): boolean {
     // A few large indexes are searched sooner when idle workers read parts of them.
     return count > this.#workerCount && this.#kind.joined.has(question)

@@ -29,9 +29,9 @@ export interface MergePolicy {
   readonly graphRowsMin: number
   /** The same while nothing is written: each search compares with all of them. */
   readonly settledGraphRowsMin: number
-  /** As many segments without a graph are merged, if they are of about one size. */
+  /** How many segments without a graph are merged, if they are of about one size. */
   readonly tierCount: number
-  /** As many rows together get lists. */
+  /** Segments with fewer rows together get no lists. */
   readonly listedRowsMin: number
   /** The most rows of a graph. */
   readonly rowsMax: number
@@ -169,7 +169,7 @@ function kindOf(segments: readonly RowsSize[], { listedRowsMin }: MergePolicy): 
   return rowsOf(segments) >= listedRowsMin ? 'lists' : 'rows'
 }
 
-/** As many of the first as have no more rows together. */
+/** The first segments that have at most `rowsMax` rows together. */
 function within(segments: readonly RowsSize[], rowsMax: number): readonly RowsSize[] {
   let rows = 0
   return segments.filter(({ rowCount }) => {

@@ -14,7 +14,7 @@ export class SectionLayout {
     return this.#at
   }
 
-  /** Where a section of so many bytes begins. */
+  /** Where the next section begins, of `bytes` bytes. */
   place(bytes: number): number {
     const from = this.#at
     this.#at = Math.ceil((from + bytes) / this.#alignment) * this.#alignment

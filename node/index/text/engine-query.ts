@@ -72,7 +72,7 @@ export interface PhrasePosition {
 
 /** How a value is equal to what was typed: by its words, or as a keyword. */
 export type WholeForm =
-  /** A field of so many words, by its quantised length, has these in a row. */
+  /** A field whose quantised length is that of these words has them in a row. */
   | {
       readonly kind: 'words'
       readonly positions: readonly PhrasePosition[]

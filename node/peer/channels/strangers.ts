@@ -13,8 +13,8 @@ export interface Stranger {
  *
  * Contract:
  * - `add` beyond `max` evicts one: of those that do not know the names of the cluster and the node, while there are any;
- *   of the address that has most of these; its oldest. So a flood from an address evicts itself, and one from
- *   many addresses nobody whose names were right.
+ *   of the address that has most of these; its oldest. So a flood from one address evicts its own
+ *   connections, and a flood from many addresses evicts none of a caller that knows the names.
  * - `promote` says that the stranger knows the names. `delete` forgets it.
  */
 export class Strangers {

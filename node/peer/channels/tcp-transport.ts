@@ -109,7 +109,7 @@ export class TcpTransport implements PeerTransport {
     return server
   }
 
-  /** Why a certificate of the authority is none of a node. */
+  /** Why a certificate that the authority signed does not belong to a node. */
   #objectionTo(certificate: tls.PeerCertificate): Error | undefined {
     if (hasPeerName(certificate, this.#identity?.value.names ?? [])) return undefined
     return new Error('the certificate of the other end has no name of a node (--peer-names)')

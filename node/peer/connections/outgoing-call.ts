@@ -111,7 +111,7 @@ export class OutgoingCall {
     if (this.#settle()) this.#plan.events.onError(error)
   }
 
-  /** The caller wants no more of it. Says the error to nobody but the caller. */
+  /** The caller wants no more of it. Only the caller sees the error. */
   leave(error: unknown): void {
     if (!this.#settle()) return
     this.#surroundings.send.leave()

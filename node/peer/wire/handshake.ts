@@ -156,7 +156,7 @@ export async function acceptHandshake(
   }
 }
 
-/** The secret that the dialer knows, and what follows from it. Undefined: it knows none of ours. */
+/** The secret that the dialer knows, and what follows from it. Undefined: the dialer does not know any of our secrets. */
 function provedBy(
   proof: Buffer,
   secrets: readonly Uint8Array[],

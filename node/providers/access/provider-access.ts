@@ -159,8 +159,8 @@ export class ProviderAccess {
   }
 
   /**
-   * The key as it is written; or the provider's own variable, where the node may send what is its own (UR2). Whether
-   * a variable has a value is told to nobody whose configuration may not send it.
+   * The key as it is written; or the provider's own variable, where the node may send what is its own (UR2). A
+   * caller whose configuration may not send a variable does not learn whether it has a value.
    */
   async #keyOf(
     { provider, config: { apiKey } }: EndpointQuestion,

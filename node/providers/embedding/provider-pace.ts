@@ -159,7 +159,7 @@ export class ProviderPace {
     return Math.max(this.#notBeforeMs, byRate)
   }
 
-  /** Whether nobody waits who goes first. */
+  /** Whether no waiting call has precedence. */
   #isNext({ isUrgent }: PacedCall): boolean {
     return this.#urgent.size === 0 && (isUrgent || this.#patient.size === 0)
   }

@@ -57,7 +57,7 @@ export interface FusionOptions {
   readonly strategy: MergeStrategy
   /** For `rrf`: the larger it is, the less the first ranks stand out. At least 0. */
   readonly rankConstant: number
-  /** So many hits of each list count. */
+  /** How many hits of each list count. */
   readonly windowSize: number
 }
 

@@ -17,7 +17,7 @@ export interface MergeConfig {
   /** By the name of an index, or `full_text`. One that is not named has 1. */
   readonly weights: ReadonlyMap<string, number>
   readonly rankConstant: number
-  /** So many hits of each index count. Undefined: as many as the plan of the query says. */
+  /** How many hits of each index count. Undefined: the plan of the query decides. */
   readonly windowSize: number | undefined
   /** By the name of an index, or `full_text`: what its hits must be like to count. */
   readonly thresholds: ReadonlyMap<string, ListThreshold> | undefined

@@ -21,7 +21,7 @@ export interface MergedListId {
   readonly query: string
   /** Which lists were merged: see `listsDigest`. */
   readonly lists: string
-  /** So many hits of each list count. */
+  /** How many hits of each list count. */
   readonly windowSize: number
 }
 

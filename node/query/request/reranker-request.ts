@@ -26,7 +26,7 @@ export type RerankedText =
 export interface RerankerRequest {
   readonly config: RerankerConfig
   readonly text: RerankedText
-  /** So many of the best hits are scored, and the others are dropped. Undefined: all of the window. */
+  /** How many of the best hits are scored; the others are dropped. Undefined: all of the window. */
   readonly topCount: number | undefined
 }
 

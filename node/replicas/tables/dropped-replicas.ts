@@ -32,7 +32,7 @@ import type { ClusterTables } from './cluster-tables.ts'
 import type { ReplicaHost } from '../replica-host.ts'
 
 const ROUND_MS = 1000
-/** So many are named in the log. */
+/** The log names at most 16 of them. */
 const NAMED_MAX = 16
 
 /** The parts of a node by which it knows what was dropped. */

@@ -3,7 +3,7 @@
 
 import type { AppendedEntry } from '../../journal/batch-writer.ts'
 
-/** As much as a leader has sent one follower and that has not acknowledged. */
+/** A leader sends one follower at most 4 MiB that the follower has not acknowledged. */
 const KEPT_BYTES_MAX = 4 * 1024 * 1024
 
 /** Keeps the newest entries of a log in memory, up to a number of bytes. */

@@ -489,7 +489,7 @@ export class ReplicatedLog {
 
 const REFUSAL_LOG_MS = 10_000
 
-/** So many committed entries stay in the index for followers that are behind: 16 bytes for each. */
+/** 100,000 committed entries stay in the index for followers that are behind: 16 bytes for each. */
 const INDEXED_ENTRIES = 100_000
 
 /** The refusal of every call to a replica that does not lead. */

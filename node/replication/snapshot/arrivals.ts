@@ -34,7 +34,7 @@ export interface ArrivalsOptions {
   /** Makes `directory` the store of this name, in place of the one before, which is closed. */
   readonly replaceStore: (name: string, directory: string) => Promise<void>
   readonly readPosition: ReadPosition
-  /** Throws DISK_FULL when the disk has no room for so many bytes. */
+  /** Throws DISK_FULL when the disk has no room for `bytes` more. */
   readonly admit: (bytes: number) => void
   readonly log: Log
 }

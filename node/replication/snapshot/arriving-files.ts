@@ -11,7 +11,7 @@ import type { SnapshotFile } from './snapshot-messages.ts'
 export interface ArrivingFilesOptions {
   readonly root: string
   readonly files: readonly SnapshotFile[]
-  /** Throws DISK_FULL when the disk has no room for so many bytes. */
+  /** Throws DISK_FULL when the disk has no room for `bytes` more. */
   readonly admit: (bytes: number) => void
 }
 

@@ -28,7 +28,7 @@ export interface SnapshotTargetOptions {
   readonly indexDirectory: string
   readonly openStore: (directory: string) => Promise<KvStore>
   readonly readPosition: ReadPosition
-  /** Throws DISK_FULL when the disk has no room for so many bytes. */
+  /** Throws DISK_FULL when the disk has no room for `bytes` more. */
   readonly admit: (bytes: number) => void
 }
 

@@ -12,7 +12,7 @@ const NUMBERS_PER_STEP = 250_000
 /** Terms go through a map. */
 const TERMS_PER_STEP = 10_000
 
-/** The middle of the parts, of which there is at least one; by cosine each has the same say. */
+/** The middle of the parts, of which there is at least one; by cosine they are weighted equally. */
 export function* meanVector(
   vectors: readonly WrittenVector[],
   space: VectorSpace,

@@ -65,7 +65,7 @@ function scoringOf(
   return pinned ?? encodeScoring(statistics)
 }
 
-/** So many hits are looked at where they end by themselves, however short the page is. */
+/** `autocut` looks at 50 hits at least, however short the page is: it ends the list where scores fall. */
 const CUT_WINDOW = 50
 
 function windowOf({ page, countOnly, pruner }: QueryRequest): TextWindow {

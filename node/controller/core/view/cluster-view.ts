@@ -16,7 +16,7 @@ export interface TableReplication {
   readonly minInSync: number
 }
 
-/** For tables that ask for nothing, in a cluster that has at least so many nodes. */
+/** For tables that ask for nothing, in a cluster of three nodes or more. */
 export const DEFAULT_REPLICATION: TableReplication = { replicationFactor: 3, minInSync: 2 }
 
 /** Nodes, shards and tables as observed, with what is planned. */

@@ -21,7 +21,7 @@ export interface Stored<Record> {
  */
 export type NodeCondition = 'serving' | 'leaving' | 'emptying' | 'away' | 'lost'
 
-/** After so long a figure of a disk is told no more. Nodes tell theirs every 10 s, so five may get lost. */
+/** A figure of a disk is not told after 60 s. Nodes tell theirs every 10 s, so five may get lost. */
 const DISK_AGE_MAX_MS = 60_000
 
 /** The file system of a node's data directory, as the node has said. */

@@ -50,7 +50,7 @@ export function* firstInSteps<Item>(
   return (yield* sortedInSteps(best, compare, poll)).slice(0, count)
 }
 
-/** Merges neighbours among the runs of so many items. */
+/** Merges neighbours among the runs, each of `length` items. */
 function* mergedRuns<Item>(
   items: readonly Item[],
   options: { readonly length: number; readonly compare: Compare<Item>; readonly poll: Poll },

@@ -6,7 +6,7 @@ import type { Sliced } from '../../../../lib/sliced.ts'
 import { listInMemory, type ListedDocuments } from './listed-documents.ts'
 
 /**
- * A field that fewer than one document in so many has is listed: a document's byte takes eight bytes at
+ * A field that fewer than one document in eight has is listed: a document's byte takes eight bytes at
  * most if the field is dense, and six if it is listed.
  */
 export const DENSE_SHARE = 8
@@ -74,7 +74,7 @@ export class FieldNorms {
   }
 }
 
-/** Whether a field of so many of the documents is dense. */
+/** Whether a field that `count` of the documents have is dense. */
 export function isDense(count: number, docCount: number): boolean {
   return count * DENSE_SHARE >= docCount
 }

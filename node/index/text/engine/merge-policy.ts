@@ -90,7 +90,7 @@ function tierOf(bytes: number, { smallestBytes, segmentsPerTier }: MergePolicy):
   return tier
 }
 
-/** As many of the smallest as fit, at least two. */
+/** The smallest segments that fit into `bytesMax` together, at least two. */
 function withinBytes(segments: readonly SegmentSize[], bytesMax: number): readonly SegmentSize[] {
   let bytes = 0
   const fitting = segments.findIndex((segment) => {

@@ -80,7 +80,7 @@ export class TextIndex extends SegmentedIndex<MemoryPart, DiskPart, TextListed, 
    * last upsert counts. One batch at a time.
    */
   *applyInSteps({ sequence, upserts, deletes, onUpsert }: TextBatch): Paced<void> {
-    // As much again is held already: the writer does the work that `maintain` was not let do.
+    // Two full segments are in memory: the writer does the work for which `maintain` was not called.
     const bytesMax = 2 * this.#limits.memorySegmentBytesMax
     while (this.isFlushing && this.memory.source.bytesInMemory >= bytesMax) {
       this.maintain()

@@ -27,7 +27,8 @@ const PREFIX_LENGTH_MIN = 2
 /** Particles follow a Korean noun without a space, so a word of the text may be longer (0099). */
 const HANGUL = /^[\uac00-\ud7a3]+$/
 /**
- * What finding a text among all text counts beside exact matches in fields: it decides where there are none, as of typos.
+ * What a text found among all text counts, beside exact matches in fields. Where no field matches, it alone decides: after
+ * a typo.
  */
 const ALL_TEXT_SHARE = 0.25
 

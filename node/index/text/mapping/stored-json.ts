@@ -10,7 +10,7 @@ import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { parseExact, type JsonValue } from '../../../document/exact-json.ts'
 import { isJsonArray, isJsonObject } from '../../../document/json-object.ts'
 
-/** As much is parsed at once without a walk. */
+/** A document of up to 32 KiB is parsed at once, without a walk. */
 const SMALL_BYTES = 32 * 1024
 const RUN_BYTES = 8 * 1024
 /** About a millisecond of work. */

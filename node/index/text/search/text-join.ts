@@ -21,7 +21,7 @@ import type {
 } from './text-search.ts'
 import { unanimous } from './unanimous.ts'
 
-/** So many aggregations wait to be merged: each time, all that is merged already is walked again. */
+/** The aggregations of 32 answers are merged at once: each merge walks all that is merged already. */
 const WAITING_MAX = 32
 
 /** Joins the answers to the questions that are asked of several text indexes at once. */

@@ -58,7 +58,7 @@ export interface OrdinalTerms {
 }
 
 /**
- * A column that fewer than one document in so many has is a list of documents: otherwise each document
+ * A column that fewer than one document in four has is a list of documents: otherwise each document
  * of the segment takes four bytes.
  */
 export const LISTED_SHARE = 4

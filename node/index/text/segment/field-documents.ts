@@ -19,7 +19,7 @@ export function* docsWithField(
   }
 }
 
-/** At most so many documents have the field. */
+/** A bound: no more documents have the field. */
 export function mostDocsWithField(field: SegmentField | undefined, docCount: number): number {
   if (field === undefined) return 0
   const { listed } = field.norms ?? field.column ?? {}

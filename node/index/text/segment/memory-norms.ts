@@ -8,7 +8,7 @@ import { GrowableUint32 } from '../../encoding/growable.ts'
 import { DENSE_SHARE, FieldNorms, normsOfList } from '../encoding/field-norms.ts'
 import { placeOf } from '../encoding/listed-documents.ts'
 
-/** A list becomes dense when one document in so many has the field, which is often enough to stay so. */
+/** A list becomes dense when one document in four has the field, which is often enough to stay dense. */
 const TO_DENSE_SHARE = DENSE_SHARE / 2
 const LENGTH_FIRST = 64
 

@@ -8,7 +8,7 @@ import { FieldNorms, fillPlaces, placeCount, shiftOf } from '../encoding/field-n
 
 /**
  * Where the norms of a field are in the segment's file: the offset of a byte for each document, or that of the
- * list of so many documents and their bytes.
+ * list of `count` documents and their bytes.
  */
 export type NormsPlace = number | { readonly offset: number; readonly count: number }
 

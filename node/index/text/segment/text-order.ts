@@ -14,7 +14,7 @@ const RUN_BITS = 14
 const RUN_LENGTH = 2 ** RUN_BITS
 /** With the number of a text in its run, 53 bits. */
 const PREFIX_BITS = 39
-/** So many first characters are looked at. Twenty-six letters and ten digits need six bits each. */
+/** The first six characters are looked at. Twenty-six letters and ten digits need six bits each. */
 const PREFIX_LENGTH_MAX = 6
 const UNITS = 0x1_0000
 /** To make a table of all units takes longer than to compare fewer texts. */

@@ -3,14 +3,14 @@ import { isAnswering, waitWhileAnswering, type AnsweringFlag } from '../../host/
 
 /** A pause is worth its costs from here on. */
 const PAUSE_MS_MIN = 0.5
-/** So much work is remembered: after a quiet hour a build does not stand still for as long. */
+/** Work earns pauses of at most 20 ms together: after a quiet hour a build does not stand still for an hour. */
 const PAUSE_MS_MAX = 20
 
 /** What a build gives way by. Tests pass their own. */
 export interface GiveWayOptions {
   readonly flag: AnsweringFlag
   readonly clock: Pick<Clock, 'monotonicMs'>
-  /** Default: waits until the question is answered, or for so long. */
+  /** Default: waits until the question is answered, or `ms` have passed. */
   readonly wait?: (flag: AnsweringFlag, ms: number) => void
 }
 

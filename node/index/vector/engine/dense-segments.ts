@@ -267,7 +267,7 @@ export class DenseSegments extends RowSegments<VectorTail, VectorSegment, DenseL
       numbers: tried.codes.form.numbers,
       quantizer: new Quantizer(settings, tried.codes),
     }
-    // For more rows than one memory has room for there are none.
+    // Rows that do not fit into one memory get no lists.
     const lists = fitsMemory(settings.dimension, rowCount + LISTS_MAX)
       ? yield* RowLists.build({ settings, source, former: undefined, kernels })
       : undefined

@@ -22,7 +22,7 @@ export interface SampledRows {
   readonly rowCount: number
 }
 
-/** So many rows are compared with each query, and fewer where they are long. */
+/** At most 512 rows are compared with each query, and as few as 128 where they are long. */
 const SAMPLE_ROWS_MAX = 512
 const SAMPLE_ROWS_MIN = 128
 const SAMPLE_NUMBERS = 2 ** 16

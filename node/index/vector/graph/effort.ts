@@ -51,7 +51,7 @@ export function patienceOf(
   { rowCount, passing }: { readonly rowCount: number; readonly passing: number },
 ): { readonly rows: number; readonly lists: number } {
   const factor = 8 ** (effort * 2 - 1)
-  // 512 fruitless rows are most of them where few rows pass.
+  // Where few rows pass, ROWS_IN_VAIN_MAX would be a large part of them: a sixteenth of the passing rows does.
   const few = Math.max(ROWS_IN_VAIN_MIN, (rowCount * passing) / 16)
   const rows = Math.round(Math.min(ROWS_IN_VAIN_MAX, few) * factor)
   return { rows, lists: Math.max(1, Math.round(LISTS_IN_VAIN * factor)) }

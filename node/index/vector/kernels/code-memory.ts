@@ -14,12 +14,12 @@ const ROW_ALIGNMENT = 16
 /** The most bytes of a memory, well below what 32 bits count. */
 const BYTES_MAX = 2 ** 31
 
-/** The bytes of a row of so many numbers. */
+/** The bytes of a row of `dimension` numbers. */
 export function strideOf(dimension: number): number {
   return Math.ceil(dimension / ROW_ALIGNMENT) * ROW_ALIGNMENT
 }
 
-/** Whether so many rows fit into one memory. */
+/** Whether `rowCount` rows fit into one memory. */
 export function fitsMemory(dimension: number, rowCount: number): boolean {
   return frontOf(dimension).codes + strideOf(dimension) * rowCount <= BYTES_MAX
 }

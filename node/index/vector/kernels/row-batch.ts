@@ -58,7 +58,7 @@ export abstract class BatchRoom {
     this.clear()
   }
 
-  /** Counts as many of so many rows as fit, and answers how many. */
+  /** Counts as many of `rowCount` rows as fit, and answers how many. */
   protected take(rowCount: number): number {
     const taken = Math.min(rowCount, this.#capacity - this.#count)
     this.#count += taken

@@ -10,7 +10,7 @@ declare namespace WebAssembly {
   const Module: new (bytes: Uint8Array) => Module
 
   class Memory {
-    /** In pages of 64 KiB. RangeError if there is not so much. */
+    /** In pages of 64 KiB. RangeError if the system has less. */
     constructor(descriptor: { readonly initial: number })
     readonly buffer: ArrayBuffer
   }

@@ -1,4 +1,4 @@
-/** The nearest rows measured so far, at most so many: a heap with the farthest on top. Distances are integers. */
+/** The nearest rows measured so far, `capacity` at most: a heap with the farthest on top. Distances are integers. */
 export class NearestRows {
   readonly #distances: Float32Array
   readonly #rows: Uint32Array

@@ -90,7 +90,7 @@ export class PassingRows implements RowTest {
     }
   }
 
-  /** The rows of the documents of a short list, ascending; undefined if the filter is none. */
+  /** The rows of the documents of a short list, ascending; undefined if the filter is not a list. */
   *listedRows(): Sliced<Uint32Array | undefined> {
     const { filter } = this.#request
     if (filter?.kind !== 'list') return undefined

@@ -69,7 +69,7 @@ function listsFactor({ lists, selected }: SearchCase): number {
 /** Behind a filter that more pass, the graph finds enough. */
 const SELECTED_MAX = 0.75
 
-/** So few rows that pass are compared exactly: reading lists takes longer where they are not in memory. */
+/** The most passing rows that are compared exactly: reading lists takes longer where they are not in memory. */
 export function exactRows(hasListsInMemory: boolean): number {
   return hasListsInMemory ? 256 : 2048
 }

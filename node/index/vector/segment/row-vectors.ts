@@ -9,7 +9,7 @@ import { damaged, openFile, readExactly } from '../../rows/file-sums.ts'
 import { BLOCK_BYTES, type BlockMemory } from '../files/block-memory.ts'
 
 /**
- * Vectors beside a graph may have so much of the memory. The rest is for codes, a quarter as long, of which a search
+ * Vectors beside a graph may have half of the memory. The rest is for codes, a quarter as long, of which a search
  * compares many more.
  */
 const GRAPH_VECTORS_SHARE = 0.5
