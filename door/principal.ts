@@ -9,7 +9,7 @@ export interface Principal {
   readonly kind: 'anonymous'
 }
 
-/** The server does not authenticate callers yet, so all of them are this one, which has all rights. */
+/** The server does not authenticate callers yet: every caller is this principal, which has all rights. */
 export const ANONYMOUS: Principal = Object.freeze({ kind: 'anonymous' })
 
 /**

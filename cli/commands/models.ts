@@ -162,7 +162,7 @@ function explainPull(error: unknown, { stop, context, model, options }: EndedPul
   return new CliError(EXIT.unreachable, 'UNREACHABLE', message, { cause: error })
 }
 
-/** The pull that continues this one: with its options, but for those that are usual here. */
+/** The pull that continues this one: with its options, without those that have their defaults. */
 function pullCommand(model: string, options: PullOptions, { env }: CliContext): string {
   const usual = parseModelsSettings(env)
   const { variant, kind, revision, endpoint, modelsDir } = options

@@ -10,7 +10,7 @@ import type { EventFacts, PodFacts } from './pod-facts.ts'
 
 const PAGE = 'docs/reference/handbook.md'
 
-/** A condition that is not as it should be. */
+/** A condition with another status than in a healthy cluster. */
 export interface Attention {
   readonly type: string
   readonly status: ConditionStatus

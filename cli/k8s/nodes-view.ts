@@ -109,7 +109,7 @@ function replicasText({ replicaCount, underReplicated = 0 }: ClusterMember): str
   return countText(replicaCount) + lacking
 }
 
-/** The size that the volume has, and the one that it is to have if that is another. */
+/** The size of the volume, and the wished size if it differs. */
 export function sizeText(volume: ClusterVolume | undefined): string {
   const { requested, capacity } = volume ?? {}
   if (capacity === undefined) return requested === undefined ? '-' : `→ ${requested}`

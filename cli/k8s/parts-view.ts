@@ -48,7 +48,7 @@ function volumeStyle(state: string): Style {
   return state === 'Lost' || state === 'ResizeFailed' ? 'red' : 'yellow'
 }
 
-/** The members one by one, when one of them is not a voter that answers, or when there is an alarm. */
+/** A line for each member, if one of them does not answer or does not vote, or if etcd has an alarm. */
 export function etcdLines({ status, pods }: ClusterReport, view: ReportView): Lines {
   const { members = [], leader, alarms = [] } = status?.etcd ?? {}
   const isWell = members.every(({ ready, learner }) => ready && learner !== true)

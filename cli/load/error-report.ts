@@ -15,7 +15,7 @@ export interface Rejection {
   readonly isJson: boolean
 }
 
-/** A document from a report, with the key that it had; undefined: it had none. */
+/** A document from a report, with its key; undefined: the document had no key. */
 export interface ReportedDocument {
   readonly key: string | undefined
   readonly bytes: Buffer

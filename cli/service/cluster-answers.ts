@@ -25,7 +25,7 @@ export interface NodeAnswer {
   readonly heldUntil: string
   /** Its disk, if it has told of it. */
   readonly disk: { readonly totalBytes: number; readonly freeBytes: number } | undefined
-  /** Only of a node that is to be emptied. */
+  /** Absent unless the node is being emptied. */
   readonly emptying: EmptyingAnswer | undefined
 }
 

@@ -7,7 +7,7 @@ import type { EmbedPart } from '../pipelines/embed/embed-service.ts'
 export const INVALID_INPUT =
   'invalid input: input must be a string, an array of strings, or an array of content parts'
 
-/** At least one part, none of them empty. */
+/** Parses one or more parts, and refuses an empty one. */
 export function parseEmbedInput(input: unknown): EmbedPart[] {
   const list: readonly unknown[] = Array.isArray(input) ? input : [input]
   if (list.length === 0) throw invalid(INVALID_INPUT)

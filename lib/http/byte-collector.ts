@@ -64,7 +64,7 @@ export class ByteCollector {
     this.#length = 0
   }
 
-  /** All bytes as one, if that needs no copy of them. */
+  /** All bytes in one buffer; undefined if that needs a copy. */
   whole(): Buffer | undefined {
     if (this.#length === 0) return EMPTY
     if (this.#only !== undefined) return this.#only
@@ -106,7 +106,7 @@ export class ByteCollector {
     return this.#begin(Math.min(wanted, SEGMENT_BYTES_MAX))
   }
 
-  /** Makes one segment for all that is there and all that is to come, so that nothing is joined. */
+  /** Makes one segment for the bytes that have come and those still to come, so that `whole` joins nothing. */
   #gather(bytes: number): Buffer {
     const known = this.#segments.splice(0)
     const whole = this.#begin(bytes)

@@ -23,7 +23,7 @@ function readOpenFiles(): OpenFiles | undefined {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8')
     const limit = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? NaN)
-    // The list is one of them.
+    // Reading the list opens a descriptor, too.
     const open = readdirSync('/proc/self/fd').length - 1
     return Number.isNaN(limit) ? undefined : { limit, open }
   } catch {

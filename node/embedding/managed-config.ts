@@ -91,7 +91,7 @@ function showChunker({ config, storeChunks, fullText }: ChunkerSettings): PlainM
   return { ...withoutKey(config), store_chunks: storeChunks, ...index }
 }
 
-/** A configuration that was read from an answer does not have its key any more. */
+/** A configuration that a client read from an answer is without its key. */
 function parseModel(value: unknown, name: string, where: string): PlainMembers {
   if (!isPlainObject(value)) throw invalid(where, `${name} must be an object`)
   if (value[KEY_MEMBER] !== HIDDEN) return value

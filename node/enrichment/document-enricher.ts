@@ -62,7 +62,7 @@ type Head = ReturnType<typeof headOfArtifact>
 
 /** What is known of a document after a look at it. */
 type SeenDocument =
-  /** Its artifact is right as it is, or it is gone. */
+  /** The artifact of the document needs no change, or the document is gone. */
   | { readonly kind: 'right' }
   | { readonly kind: 'source'; readonly read: Read; readonly source: Source }
   /** No model is needed to know the artifact. */
@@ -237,7 +237,7 @@ function counted(answer: CountedAnswer | AwayAnswer, read: Read, hash: Buffer): 
   return { kind, attempts, message: answer.message }
 }
 
-/** Fewer attempts than the most: a file or a summarizer was not there, and nobody tells when it is. */
+/** Fewer attempts than the most: a file or a summarizer was away, and gives no sign when it is back. */
 function isTriedAgain(read: Read, retry: Retry | undefined): boolean {
   const attempts = attemptsBefore(read)
   if (retry === undefined || attempts === 0) return false

@@ -6,7 +6,7 @@ export class Ending {
   readonly #controller = new AbortController()
   readonly #listeners = new Set<() => void>()
 
-  /** For those who know signals. */
+  /** For functions that take an AbortSignal. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }

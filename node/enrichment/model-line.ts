@@ -219,7 +219,7 @@ export class ModelLine {
       order.tries = withFailure(order.tries, kind, this.#answers)
       if (order.ending.isOver) continue
       if (order.tries.attempts >= ATTEMPTS_MAX) order.answer(this.#givenUp(order, message))
-      else this.#queue.add(order) // behind the others: it may be what the provider fails at
+      else this.#queue.add(order) // behind the others: this call may be the one at which the provider fails
     }
     // ML1
     for (const { answer, tries } of this.#queue.takeBehind(enrichment.batch.items)) {

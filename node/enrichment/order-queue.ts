@@ -22,7 +22,7 @@ export type LineAnswer =
 export interface Order {
   readonly source: Source
   readonly tries: Tries
-  /** The end of those who wait for it. */
+  /** Over when the caller who waits for it has left. */
   readonly ending: Ending
 }
 

@@ -68,7 +68,7 @@ export class JointReading {
     yield* readEntries(this.#journal, { logId, above: last })
   }
 
-  /** The log is not read, or no more. */
+  /** Takes the log out of the reading, whether it has begun or not. */
   leave(logId: LogId): void {
     this.#readers.delete(logId)
     this.#rests(logId)

@@ -118,7 +118,7 @@ export class DocumentReader {
     try {
       await this.#options.clock.sleep(IDLE_MS, stop.signal)
     } catch {
-      return // it is used again, or all are closed
+      return // the thread is used again, or all threads are closed
     }
     this.#idle.splice(this.#idle.indexOf(entry), 1)
     this.#all.delete(process)

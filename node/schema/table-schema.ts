@@ -65,7 +65,7 @@ export interface TableSchema extends TextSettings {
   readonly dynamic_templates?: readonly DynamicTemplate[]
 }
 
-/** What no index has to be built again for. */
+/** The members whose changes do not rebuild an index. */
 type Unversioned = Pick<TableSchema, 'dynamic_templates' | 'synonyms'>
 type Versioned = Omit<TableSchema, 'version' | keyof Unversioned>
 
@@ -201,7 +201,7 @@ function versionAfter(previous: TableSchema | undefined, request: SchemaRequest)
   return isDeepStrictEqual(versionedOf(before), versionedOf(request)) ? version : version + 1
 }
 
-/** With the defaults, so that writing one out is not a change. */
+/** Fills in the defaults: to write a default out is not a change. */
 function versionedOf(schema: SchemaRequest): Versioned {
   const { dynamic_templates: _templates, synonyms: _synonyms, ...versioned } = schema
   return { enforce_types: false, ttl_field: TIMESTAMP_FIELD, ...versioned }

@@ -66,7 +66,7 @@ export class ArtifactReads {
     return record !== undefined && isVisible(record, ttl, nowMs) ? record : undefined
   }
 
-  /** As it will be when the holder is resolved, if it has committed. */
+  /** The artifacts as the transaction that holds the key leaves them, if it has committed. */
   async #held(hold: Hold, indexes: readonly string[]): Promise<FoundArtifacts> {
     const { op } = hold.intent
     const isCommitted = await this.#holders.hasCommitted(hold)

@@ -247,7 +247,7 @@ export class LocalShard implements Shard, ShardReplica, AsyncDisposable {
     const { documentsWalked = 0, walkedThrough = 0 } = enrichers.get(kept.definition.id) ?? {}
     const behind = this.#replica.behind(kept)
     const built = Math.min(status.backfillProgress, enrichment?.progress ?? 1)
-    // What a walk has made is still to be taken in.
+    // The index has not yet taken what a walk of the enricher has made.
     const isWalking = enrichment?.rebuilding === true || !kept.hasTaken(walkedThrough)
     return {
       ...status,

@@ -7,7 +7,7 @@ import type { AppliedCommand } from './shard-state.ts'
 export class ProposalGroup {
   /** Those with an entry, in the order of the entries. */
   readonly proposals: Proposal[] = []
-  /** Those without one, which have only read what the group does. */
+  /** Proposals without an entry: they have only read what the group writes. */
   readonly readers: Proposal[] = []
   readonly applied: AppliedCommand[] = []
   readonly entries: AppendedEntry[] = []

@@ -20,7 +20,7 @@ export interface ClusterSummary {
   readonly frozen?: true
   /** At most a hundred. */
   readonly waiting: readonly WaitingShard[]
-  /** There is more that waits, or that is not reached. */
+  /** More shards wait, or more nodes are not reached, than are listed. */
   readonly truncated?: true
   /** No controller reports: these are the counts that the asked node knows, and how old they may be. */
   readonly age_ms?: number

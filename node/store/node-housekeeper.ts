@@ -143,7 +143,7 @@ export class NodeHousekeeper {
     }
   }
 
-  /** Work that a shard keeps waiting for longer than END_MS_MAX ends when the shard is closed; none of it rejects. */
+  /** Work that a shard keeps waiting for longer than END_MS_MAX ends when the shard is closed; it never rejects. */
   async stop(): Promise<void> {
     this.#stop.abort()
     const stopped = Promise.all([...this.#stops.map((stop) => stop()), ...this.#retiming.values()])

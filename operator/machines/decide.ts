@@ -100,7 +100,7 @@ function applyChildren(pass: Pass): Move | undefined {
   return undefined
 }
 
-/** What is not as it was left. */
+/** Mends what differs without a new wish: sets, claims, former nodes, stray drains, members of etcd. */
 function repair(pass: Pass): Move | undefined {
   return (
     keepSets(pass) ??

@@ -121,7 +121,7 @@ async function lookAt(
   return store === undefined ? 'unreachable' : namedIn(cluster, await store.look())
 }
 
-/** A single node runs without a name: there is no other one that it could be. */
+/** A single node runs without a name: it is the only node of its store. */
 function namedIn(
   { name: cluster, spec }: ClusterView,
   store: StoreView | 'unreachable',

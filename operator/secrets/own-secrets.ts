@@ -77,7 +77,7 @@ function holds(live: Texts, wished: Texts): boolean {
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** There are two of them at most, while the second one is new. */
+/** The operator writes two authorities at most, while the second is new; a reader accepts eight. */
 const AUTHORITIES_MAX = 8
 
 /** All that both Secrets of an own etcd have. What is missing is empty; authorities whose keys are lost are former ones. */

@@ -15,7 +15,7 @@ export interface SecretReference {
   readonly name: string
   /** Whether pods start although it is missing. */
   readonly isOptional: boolean
-  /** One of each of these must be there. */
+  /** Each list needs one of its keys to exist. */
   readonly keys: readonly (readonly string[])[]
   /** The keys that nodes read only at their start. */
   readonly atStart: 'all' | readonly string[]

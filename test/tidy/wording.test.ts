@@ -24,6 +24,25 @@ const HABITS: readonly Habit[] = [
   [/\blets? go of\b/i, 'write "releases" and what'],
 ]
 
+/** Habits that leave a reader of the product's comments without the number or the actor. */
+const RIDDLES: readonly Habit[] = [
+  [
+    /\bso (?:many|much|few|long)\b(?![^.;:]*\bthat\b)/i,
+    'name the number, or the parameter or constant that has it',
+  ],
+  [
+    /(?:\/\*\*|\/\/|^\s*\*) As (?:many|much|few|long)\b/,
+    'begin with what is counted, and name the limit',
+  ],
+  [/\bnone of (?:it|ours)\b/i, 'name what does not count, or what is not done'],
+  [/\b(?:that|which|who|it) (?:is|are) none\b(?! of)/i, 'write what it is instead'],
+  [/\bnobody but\b|\bnone but\b/i, 'write "only"'],
+  [/\bas of (?:now|then|a while ago)\b/i, 'write "the current" or "the last"'],
+  [/\bhowever long (?:that|it|this) takes\b/i, 'write the limit, or "without end"'],
+  [/\bin vain\b/i, 'write what failed'],
+  [/\b(?:has|have|having) (?:the same|no) say\b/i, 'write what is weighed or decided'],
+]
+
 /** A habit of doc comments alone: the name behind them does not say what this is a part of. */
 const HEADLESS: Habit = [/^\s*\/\*\* Of\b/, 'begin with the noun: the bytes of, the cost of']
 
@@ -39,8 +58,11 @@ const documents = globSync(['*.md', '{docs,ops,clients}/**/*.md'], {
   exclude: ['**/node_modules/**'],
 })
 
-function complaints(file: string, isChecked: (line: string) => boolean): string[] {
-  const habits = [...HABITS, HEADLESS]
+function complaints(
+  file: string,
+  isChecked: (line: string) => boolean,
+  habits: readonly Habit[] = [...HABITS, HEADLESS],
+): string[] {
   const lines = readFileSync(path.join(ROOT, file), 'utf8').split('\n')
   return lines.flatMap((line, index) => {
     const found = isChecked(line) ? habits.find(([habit]) => habit.test(line)) : undefined
@@ -53,6 +75,16 @@ describe('wording', () => {
     expect(sources.flatMap((file) => complaints(file, (line) => COMMENT.test(line)))).to.deep.equal(
       [],
     )
+  })
+
+  it('of comments of the product names the number and the actor', () => {
+    const product = sources.filter((file) =>
+      /^(?:cli|door|inference|lib|node|operator)\//.test(file),
+    )
+
+    expect(
+      product.flatMap((file) => complaints(file, (line) => COMMENT.test(line), RIDDLES)),
+    ).to.deep.equal([])
   })
 
   it('of titles of tests has a subject, a verb and a named object', () => {

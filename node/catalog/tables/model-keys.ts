@@ -60,7 +60,7 @@ export class ModelKeys {
     return indexes.map((index) => sealedIndex(index, seal))
   }
 
-  /** As they would be with these secrets. */
+  /** The same keys under other secrets. */
   with(secrets: readonly Uint8Array[]): ModelKeys {
     return new ModelKeys(this.#seal?.with(secrets))
   }

@@ -104,7 +104,7 @@ interface ControlPlane {
   /** The greatest incarnation with which this node registered, as the control plane knows. */
   readonly registered: number
   readonly recovered: number
-  /** That of the record of the last recovery; 0 if there was none. */
+  /** The revision of the record of the last recovery; 0 if there was no recovery. */
   readonly recoveredRevision: number
   /** Whether a node has said that it refuses the control plane. */
   readonly isRefused: boolean

@@ -12,7 +12,7 @@ import { withUpdateGates } from './update-gate.ts'
 import type { ShardView } from './view/shard-view.ts'
 
 /** The number of shards that a list of a report names at most; counts are of all. */
-/** One more than answers show, so that they can tell that there are more. */
+/** One shard more than answers show, so that an answer can say that it is cut. */
 const NAMED_SHARDS_MAX = 101
 
 /** The worst comes first: a shard counts for its worst trouble alone. */
@@ -66,7 +66,7 @@ export interface NodeReport {
   readonly registeredAtMs: number | undefined
   /** The file system of its data directory, as it said a short time ago; undefined while it is away. */
   readonly disk: NodeDisk | undefined
-  /** Only of a node that is to be emptied. */
+  /** Undefined unless the node is being emptied. */
   readonly emptying: EmptyingReport | undefined
 }
 

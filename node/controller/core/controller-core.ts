@@ -224,7 +224,7 @@ export class ControllerCore {
         this.#balanceBudget.take()
         commits.push(this.change(step, nowMs))
       }
-      // One search for a move may look at the most shards, so there is one in a plan.
+      // A search for a move may look at every shard, so a plan has one such search.
       if (steps[0]?.kind === 'balance_replicas') return
     }
   }

@@ -83,7 +83,7 @@ export class Upkeep {
     return this.#next(lanes) !== undefined
   }
 
-  /** Gives all up where they are. */
+  /** Abandons all steps, finished or not. */
   end(): void {
     this.#flushing?.end()
     this.#flushing = undefined

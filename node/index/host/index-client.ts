@@ -19,7 +19,7 @@ import { withinLimits, type SearchLimits } from './search-limits.ts'
 
 /** What some indexes answer together. */
 export interface TogetherAnswer<Answer> {
-  /** The answer of those that did not refuse; undefined if all did. */
+  /** The joined answer of the indexes that did not refuse; undefined if all refused. */
   readonly answer: Answer | undefined
   refusalOf(client: IndexClient): ServiceError | undefined
 }

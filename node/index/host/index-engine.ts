@@ -43,7 +43,7 @@ export interface IndexOpening {
   readonly fields: readonly TableField[]
 }
 
-/** An index that is not damaged, and has to be built again all the same. */
+/** An undamaged index that has to be built again all the same. */
 export interface OutdatedIndex {
   readonly reason: string
   /** What it knew of the table's fields, so that the next one decides about them alike. */

@@ -17,7 +17,7 @@ export interface MeasuredSlice {
 
 /** Times in buckets, as histograms of Prometheus have them. */
 export interface Distribution {
-  /** By bucket: one more than there are bounds. */
+  /** By bucket; the last one is above the last bound. */
   readonly counts: readonly number[]
   readonly sumMs: number
 }

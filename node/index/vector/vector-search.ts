@@ -17,7 +17,7 @@ export interface SoughtDocuments {
 
 /** Asks for the documents whose vectors are nearest to one. */
 export interface NearestRequest extends SoughtDocuments {
-  /** As long as the index's dimension; finite; not all 0 for the metric `cosine`. */
+  /** Has the index's dimension; finite; not all 0 for the metric `cosine`. */
   readonly vector: Float32Array
   /** 0 to 1: how much time may be spent on finding the very nearest; 1 is next to exact. */
   readonly effort: number

@@ -45,7 +45,7 @@ export class OutgoingCall {
   readonly #surroundings: CallSurroundings
   readonly #inbound: InboundStream
   #isSettled = false
-  /** The other side is done with it. */
+  /** The other side has ended the call. */
   #isOver = false
 
   constructor(plan: CallPlan, surroundings: CallSurroundings) {

@@ -26,7 +26,7 @@ export type FrameType = (typeof FRAME)[keyof typeof FRAME]
 
 /** The frame holds the first bytes of a message, and the length of the whole before them. */
 export const FIRST = 1
-/** The handler did not run and will not. */
+/** The handler did not run and will not run. */
 export const NOTHING_HAPPENED = 2
 
 /** What the caller wants of an operation. */

@@ -41,7 +41,7 @@ export class KeySeal {
     return this.#secrets.onReplaced(listener)
   }
 
-  /** As it would be with these secrets. */
+  /** The same seal with other secrets. */
   with(secrets: readonly Uint8Array[]): KeySeal {
     return new KeySeal(new Replaceable(secrets))
   }

@@ -20,7 +20,7 @@ export interface ProviderSurroundings {
   readonly env: Env
   readonly secrets: SecretSource
   readonly rules: UrlRules
-  /** The variables to which configurations may refer. Absent: none but each provider's own. */
+  /** The variables to which configurations may refer. Absent: only each provider's own. */
   readonly variables?: readonly VariableGrant[]
   /** What seals keys that are written into configurations of indexes. Absent: nothing, they are kept as written. */
   readonly seal?: KeySeal

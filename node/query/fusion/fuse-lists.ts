@@ -94,7 +94,7 @@ export function* fuseLists<Hit extends RankedHit>(
   return yield* sortSliced([...byKey.values()], compareFused)
 }
 
-/** A text for each key, and for no other one. */
+/** A text that no other key has. */
 function keyText(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }

@@ -77,7 +77,7 @@ function listOf(place: string): Omit<MergedPlace, 'score'> | undefined {
   return isWhole && isWindow ? { query, lists, windowSize, key } : undefined
 }
 
-/** A digest of all of a request that decides which hits there are, in which order. The page of them does not. */
+/** A digest of all of a request that decides which hits there are, in which order. The page is left out of the digest. */
 export function* queryDigest(table: string, request: QueryRequest): Sliced<string> {
   const { indexes, fullText, filter, exclusion, vectors, merge, reranker, keyPrefix, pruner } =
     request

@@ -37,7 +37,7 @@ export interface SeenReplica {
 }
 
 export type Fitness =
-  /** Each of these may be named. */
+  /** Each of these nodes may be named leader. */
   | { readonly kind: 'fit'; readonly nodes: readonly NodeId[] }
   /** These have to be asked where their logs end. */
   | { readonly kind: 'ask'; readonly nodes: readonly NodeId[] }

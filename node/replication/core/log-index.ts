@@ -58,7 +58,7 @@ export class LogIndex {
     this.#bytes.push(bytes)
   }
 
-  /** Undefined for entries that are not there, or not any more. */
+  /** Undefined for entries that the index does not have yet, or has dropped. */
   positionAt(sequence: number): LogPosition | undefined {
     if (sequence === this.#base.sequence) return this.#base
     const crc = this.#crcs[sequence - this.#base.sequence - 1]

@@ -104,7 +104,7 @@ export class OpenSnapshot {
   }
 }
 
-/** The refusal of pages of a snapshot that is not open, or not from there. */
+/** The refusal of a page if the snapshot is not open, or cannot continue there. */
 export function goneError(): ServiceError {
   return new ServiceError('NOT_FOUND', 'the snapshot is no longer open; open another one')
 }

@@ -16,7 +16,7 @@ import { refuse } from '../../query/query-limits.ts'
 const SCORING_LENGTH_MAX = 8192
 /** Shorter JSON is not compressed. */
 const PLAIN_BYTES_MAX = 512
-/** Such JSON is repetitive, but not more than so. */
+/** JSON of statistics is repetitive, but honest JSON does not unpack to more than 1 MiB. */
 const JSON_BYTES_MAX = 1024 * 1024
 
 type Statistics = TextStatistics

@@ -63,7 +63,7 @@ export class QueryRun {
     return [...byShard.values()]
   }
 
-  /** For a search that may be done without: its failures do not show until it is counted. */
+  /** For a search that the query can do without: its failures do not show until the search is counted. */
   newFanOut(): ShardFanOut<QueriedShard> {
     return new ShardFanOut(this.table.shards, this.deadline.signal)
   }

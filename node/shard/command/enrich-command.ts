@@ -23,7 +23,7 @@ export type ParkedCause = 'refused' | 'unreachable'
 /** What was made of one document for an index. */
 export interface EnrichedDocument {
   readonly key: Buffer
-  /** The version from which it was made. Another one will be, or is being, enriched for itself. */
+  /** The version from which it was made. A later version is enriched by a command of its own. */
   readonly version: Timestamp
   /** Encoded; its ordinal is put in when the command is applied. */
   readonly artifact: Buffer

@@ -13,7 +13,7 @@ export interface Advice {
   readonly act: string
   /** A command that shows more. In it CLUSTER, POD and CLAIM stand for names. */
   readonly look?: string
-  /** A condition that tells more about the same trouble, if it is in trouble too. */
+  /** Another condition that explains the trouble, if that is in trouble too. */
   readonly cause?: ConditionType
   readonly procedure?: Procedure
 }

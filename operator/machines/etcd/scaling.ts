@@ -32,7 +32,7 @@ function changeMembers(pass: Pass, etcd: EtcdView): Move | undefined {
   if (!areOthersWell(etcd, next)) return undefined
   if (wanted.etcdReplicas > memory.etcdReplicas) return addMember(pass, etcd)
   const added = memberNamed(etcd, next)
-  // The spec asked for it, and does not any more: its pod was never made.
+  // The spec asked for this member and no longer does: its pod was never made.
   if (added !== undefined) return remove(pass, added)
   return wanted.etcdReplicas < memory.etcdReplicas ? removeMember(pass, etcd) : undefined
 }

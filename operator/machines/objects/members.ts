@@ -119,7 +119,7 @@ function lossOf({ observed }: Pass, nodeID: string): string {
 function nodesWithoutPlace(pass: Pass): readonly string[] {
   const { memory, observed } = pass
   const store = freshStore(pass)
-  // One of them may have the only copy of something.
+  // One of these nodes may have the only copy of a shard.
   if (store === undefined || store.shards.unavailable > 0 || memory.isHibernated) return []
   const isLost = ({ id, name = '', state, operation }: StoreNode): boolean => {
     const ordinal = nodeOrdinal(pass, name)

@@ -32,7 +32,7 @@ export interface StoreNode {
   readonly zone: string
   /** What operators want of it. */
   readonly state: 'unknown' | 'serving' | 'draining' | 'decommissioned' | 'forgotten'
-  /** What it can be used for. */
+  /** Whether the node serves, leaves or is away. */
   readonly condition: 'serving' | 'leaving' | 'emptying' | 'away' | 'lost'
   /** Absent while it is away. */
   readonly version?: string

@@ -30,7 +30,7 @@ export interface PemPair {
   readonly certificate: string
 }
 
-/** The authorities of an own etcd, oldest first, with their keys. Nobody but the operator reads it. */
+/** The authorities of an own etcd, oldest first, with their keys. Only the operator reads it. */
 export function buildEtcdAuthoritySecret(input: ClusterInput, authorities: readonly PemPair[]) {
   const data = Object.fromEntries(
     authorities.flatMap((authority, at) => pairEntries(authorityPrefix(at), authority)),

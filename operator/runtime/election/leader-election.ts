@@ -46,7 +46,7 @@ export interface ElectionOptions {
 
 export type ElectionState = 'following' | 'leading' | 'released' | 'lost'
 
-/** A moment, by the clock that stands still while the machine sleeps and by the one that does not. */
+/** A moment by two clocks: the monotonic one, which stops while the machine sleeps, and the wall clock. */
 interface Moment {
   readonly monotonicMs: number
   readonly uptimeMs: number
@@ -198,7 +198,7 @@ export class LeaderElection {
     try {
       await api.replace(lease.kind, leaseWith(found, free), signal)
     } catch (error) {
-      // Somebody was faster, which is what a release is for.
+      // A conflict: another candidate already took the released lease, as it should.
       if (!(error instanceof ApiError && error.status === 409)) throw error
     }
   }

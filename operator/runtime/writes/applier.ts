@@ -47,7 +47,7 @@ export class Applier {
     return isUntouched(live, last, object) && last.wishHash === hashOf(object)
   }
 
-  /** The object as it is then. */
+  /** Resolves to the object as the API answers it after the apply. */
   async apply(wish: Wish, signal: AbortSignal): Promise<StoredObject> {
     const { kind, object, live } = wish
     if (live !== undefined && this.isApplied(wish)) return live

@@ -211,7 +211,7 @@ function elected(
   return { ...withLeader(configuration, named), inSync, eligible }
 }
 
-/** Nodes that stay come before those that are about to go, and those that are to lead before those that are held. */
+/** Nodes that stay come before leaving ones, and nodes that may lead before nodes with a hold. */
 function leastLeading(nodes: readonly NodeView[], { seed }: ShardView): NodeView | undefined {
   let best: NodeView | undefined
   for (const node of nodes) {

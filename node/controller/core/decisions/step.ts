@@ -12,7 +12,7 @@ export const URGENCIES = [
   'elect',
   /** A leadership away from a node that is about to go. */
   'hand_over',
-  /** The keys of a shard that the catalog does not have any more. */
+  /** The keys of a shard that the catalog has removed. */
   'discard',
   /** The first replicas of a new shard. */
   'place',

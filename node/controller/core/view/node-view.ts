@@ -96,7 +96,7 @@ export class NodeView {
     return this.condition === 'serving'
   }
 
-  /** Whether it is to lead. One that is held does so only where nobody else can. */
+  /** Whether the node is to lead. A node with a hold leads only where no other node can. */
   get takesLeaders(): boolean {
     return this.isPlaceable && !this.isHeld
   }

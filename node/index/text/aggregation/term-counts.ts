@@ -39,7 +39,7 @@ export class TermCounts {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + count)
   }
 
-  /** Gives up the rarest terms, until there is room for as many as there are. */
+  /** Drops the rarest terms, until half of `#countedMax` is left. */
   *cut(poll: Poll): Sliced<void> {
     const kept = this.#countedMax / 2
     this.#isCut = true

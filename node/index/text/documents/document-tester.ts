@@ -39,7 +39,7 @@ const MAPPING_BYTES = 16 * 1024
 const FIELD_BYTES = 512
 const TERMS_BYTES_MAX = 2 ** 20
 const DOCUMENTS_PER_STEP = 8
-/** Documents are there for the one search: none of them has expired. */
+/** The documents exist for one search only, so they never expire. */
 const NEVER_MS = 0
 
 /** What the fields of a table mean. */

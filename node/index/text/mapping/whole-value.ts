@@ -27,7 +27,7 @@ export function keywordOf(
   return { field: whole.indexField, term: CANONICAL.term(text) }
 }
 
-/** The forms of a value that has these words and no others. None without words. */
+/** The forms of a value that has these words and no others; an empty list without words. */
 export function wordForms(
   field: IndexedField,
   text: string,
@@ -44,7 +44,7 @@ export function keywordForms({ field, term }: KeywordTerm): readonly WholeForm[]
   return anyCaseMatchers(term).map((matcher) => ({ kind: 'keyword', field, matcher }))
 }
 
-/** As a document has it that is only this text, with the parts of its words. */
+/** The words of the text as a document with only this text would have them, parts of words included. */
 function wordForm(field: IndexedField, text: string, context: QueryContext) {
   const tokens = context.documentAnalyzer(field).analyze(text)
   const [first] = tokens

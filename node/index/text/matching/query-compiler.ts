@@ -167,7 +167,7 @@ export class QueryCompiler {
     return scorers.length === 0 ? new EmptyScorer() : this.#anyOf(scorers, { combine: 'best' })
   }
 
-  /** None if no document of the segment has all of them. */
+  /** No place if no document of the segment has all terms. */
   *#places({
     field,
     positions,

@@ -29,11 +29,11 @@ export interface TermStatistics {
   readonly expansions: Expansions
 }
 
-/** A value that more documents have is a kind of them, and not the name of one. */
+/** A value that more than three documents have names a kind of documents, not one document. */
 const OWN_VALUE_MAX = 3
 /** The weight of such a value, or of one that no document has with these letters, beside one that is a document's own. */
 const SHARED_VALUE_WEIGHT = 0.2
-/** A field, and the one of all text in which it is weighed; undefined: it is not. */
+/** A field, and the field of all text in which it is weighed; undefined: it is not weighed. */
 interface ShapedField {
   readonly field: string
   readonly shapedIn?: string | undefined

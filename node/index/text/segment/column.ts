@@ -132,7 +132,7 @@ export class DiskColumn implements ColumnReader {
     return { values, ends: spreadEnds({ docs, ends }, { from, to, start: 0 }) }
   }
 
-  /** The place of the document among the listed ones, if they are; -1 for a document that is not there. */
+  /** The place of the document in the list, where the column has one; -1 for a document without values. */
   #entryOf(doc: number): number {
     if (this.#list === undefined) return doc
     const place = this.#list.placeOf(doc)

@@ -51,7 +51,7 @@ export class DictionaryWriter {
     const bytes = Buffer.from(text, this.#encoding)
     const isFirst = this.#count % BLOCK_TEXTS === 0
     const common = sharedBytes(this.#last, bytes)
-    // A byte that is not there is less than any other.
+    // A missing byte, at the end of the shorter term, is less than any other.
     const ascends = (this.#last[common] ?? -1) < (bytes[common] ?? -1)
     assert(ascends || this.#count === 0, 'the texts of a dictionary ascend')
     const shared = isFirst ? 0 : common

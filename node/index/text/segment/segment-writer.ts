@@ -181,7 +181,7 @@ class Merge {
     return { offset }
   }
 
-  /** Undefined for a field that none of the documents has any more. */
+  /** Undefined for a field that no remaining document has. */
   *#writeField(name: string): Paced<FieldDescription | undefined> {
     const fields = this.#segments.map((segment) => segment.field(name))
     const { kind } = must(

@@ -56,7 +56,7 @@ export type BuiltFile = FileSum & { readonly trial: Trial }
 
 /** A graph that is being made. */
 export interface GraphBuilding {
-  /** Does a step of it, if it is done in this thread; false: another thread works on it. */
+  /** Does a step of the job, if this thread does it; false: another thread works on it. */
   advance(): boolean
   /** Undefined while it is under way; throws what ended it. */
   outcome(): BuiltGraph | undefined
@@ -143,7 +143,7 @@ function* writeLists({ job, source }: Building, former: FormerLists | undefined)
 
 function* tryLists({ job, trial }: Building, sum: FileSum): Sliced<Trial> {
   const { lists: path } = job.files
-  // The thread is there for this alone.
+  // The thread does nothing else, so its memory has no bound here.
   const memory = new BlockMemory(Infinity)
   const lists = yield* RowLists.open({ path, name: path, memory, kernels: new Kernels() }, sum)
   try {

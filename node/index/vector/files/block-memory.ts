@@ -20,7 +20,7 @@ export class BlockMemory implements CacheCounts {
     this.#bytesMax = bytesMax
   }
 
-  /** False if there is not enough left: of a share (0 to 1) of the memory, as if there was no more. */
+  /** False if less is left. `share` (0 to 1) takes only this part of the memory for the whole. */
   reserve(bytes: number, share = 1): boolean {
     if (this.bytes + bytes > this.#bytesMax * share) return false
     this.bytes += bytes

@@ -1,7 +1,7 @@
 // The numbers of one byte that the library usearch keeps: a sign, two bits of exponent, three of mantissa. (Its integers of
 // eight bits would not do: it brings each vector of them to one length.)
 
-/** The largest, for what is to be 1. */
+/** The largest value of a coarse byte: it stands for 1. */
 export const COARSE_BYTE_MAX = 7.5
 /** The step below 2, and in each doubling beyond. */
 const STEP = 0.125

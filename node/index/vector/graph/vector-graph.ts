@@ -40,7 +40,7 @@ export interface GrowingGraph {
   add(row: number, vector: GraphVector): void
   /** Writes it into a file that does not exist, also after `finish`. */
   save(path: string): void
-  /** From then on it does not grow. */
+  /** Ends the building: the graph does not grow any more. */
   finish(): VectorGraph
 }
 

@@ -18,7 +18,7 @@ const ROWS_BYTES = 96 * 1024
 const PAGE_BYTES = 65_536
 /** A query's numbers go as far in each direction. */
 const QUERY_MAX = 127
-/** More than all roundings of doubles on the way, of the lengths that are multiplied. */
+/** A share of the multiplied lengths: more than all roundings of doubles together. */
 const ROUNDING = 1e-9
 const LEAST = 1 - ROUNDING
 

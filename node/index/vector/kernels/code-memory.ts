@@ -95,7 +95,7 @@ export class CodeMemory {
     for (let i = 0; i < query.length; i += 1) this.#query[i] = sign * (query[i] ?? 0)
   }
 
-  /** By the same query, in the same step. */
+  /** Measures by the query of `measure`, in the same step. */
   measureAgain(metric: IntegerMetric, count: number): void {
     const { rows, distances, codes } = this.#front
     this.#kernels[metric](0, rows, rows + count * 4, codes, this.#stride, distances)

@@ -22,7 +22,7 @@ export interface RowBatch {
   readonly near: Uint16Array
   /** Forgets all rows, and takes a query. The vector has at most DIMENSION_MAX numbers. */
   begin(query: RowQuery): void
-  /** For more rows and the same query, in the same step. */
+  /** Makes room for more rows; the query stays, within the same step. */
   clear(): void
   /**
    * Measures all rows, and gathers in `near` those that may be as near as `bar`, in their order. Answers how many. There is

@@ -11,7 +11,7 @@ export interface ListCase {
   readonly query: IntegerQuery
   /** How many rows are wanted, to be compared exactly. */
   readonly rescored: number
-  /** How many of those are to be the hits. */
+  /** How many of them become hits. */
   readonly limit: number
   /** After as many rows and lists without a nearer hit, the search ends. */
   readonly patience: Patience

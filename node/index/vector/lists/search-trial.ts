@@ -130,7 +130,7 @@ const ALL_ROWS: RowTest = {
   },
 }
 
-/** The least distances of those that were offered. */
+/** The least of the offered distances. */
 class Nearest {
   readonly #distances: number[] = []
 

@@ -66,7 +66,7 @@ interface SearchedPart {
 /** Documents to be compared exactly, and their rows. */
 interface Candidates {
   readonly documents: FoundDocuments
-  /** Whether they are all that may be hits. */
+  /** Whether no other row can be a hit. */
   readonly isAll: boolean
   /** How many within the bounds are enough. */
   readonly rescored: number

@@ -8,7 +8,7 @@ const PIECE_BYTES = 32 * 1024
 interface Piece {
   readonly codes: Uint8Array
   readonly facts: Float64Array
-  /** How many of its rows are there. */
+  /** How many rows of the block are read. */
   count: number
 }
 
@@ -34,7 +34,7 @@ export class CoarseVectors {
     this.#rowsPerPiece = Math.max(1, Math.floor(PIECE_BYTES / coarseRowBytes(dimension)))
   }
 
-  /** As many rows from `row` on as lie together: at least one, at most `count`. */
+  /** The rows from `row` on that lie together: at least one, at most `count`. */
   block(row: number, count: number): ReadBlock {
     const number = Math.floor(row / this.#rowsPerPiece)
     const at = row - number * this.#rowsPerPiece

@@ -50,7 +50,7 @@ export class FileVectors implements RowVectors {
   readonly #shape: VectorShape
   readonly #memory: BlockMemory
   readonly #share: number
-  /** All rows, of which those read are there; undefined if there was no room for them. */
+  /** Room for all rows, filled with those that were read; undefined if memory had no room. */
   #resident: Float32Array<ArrayBuffer> | undefined
   /** The rows that were read, and found right, since the opening. */
   readonly #verified: Uint32Array
