@@ -93,7 +93,7 @@ export class LoadedFiles {
     try {
       const digest = digestOf(await this.#with.read())
       const isInUse = digest === this.#digest
-      if (isInUse) this.#hasFailed = false // somebody has taken back what could not be loaded
+      if (isInUse) this.#hasFailed = false // the files hold again what is in use
       return { isInUse, digest }
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error

@@ -41,7 +41,7 @@ const FILES_PER_SHARD_MIN = 4
 export interface RunningNode extends AsyncDisposable {
   readonly apiUrl: string
   readonly healthUrl: string
-  /** Loads again what may change while it runs; a refusal is in the log alone. */
+  /** Loads the settings again that may change while the node runs; a refusal appears only in the log. */
   reload(): Promise<void>
   /** Ends open requests, then closes the store. `reason` goes to the log. */
   close(reason?: string): Promise<void>

@@ -10,7 +10,7 @@ import { printable } from '../../lib/process/log-words.ts'
 import { ServiceRefusal, Unreachable } from '../service/api-client.ts'
 
 const POLL_MS = 500
-/** Where lines cannot be redrawn, one comes at most so often. */
+/** Where lines cannot be redrawn, a line is printed every 5 s at most. */
 const LINE_PERIOD_MS = 5000
 /** A node that restarts, or a controller that is replaced, answers again by then. */
 const SILENCE_MAX_MS = 60_000

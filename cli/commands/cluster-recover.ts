@@ -120,7 +120,7 @@ async function print(
   )
 }
 
-/** Who asked at the same time as somebody else hears that it is done. */
+/** A caller whose recovery another caller has done meanwhile learns its number. */
 function describeLast(number: number): string {
   return number === 0 ? '' : ` Recovery ${number} was the last.`
 }

@@ -45,7 +45,7 @@ export interface ReadCluster {
   readonly gaps: readonly string[]
 }
 
-/** Throws the API's refusals, and a CliError with the names that there are for a cluster that is not there. */
+/** Throws the API's refusals; for an absent cluster, a CliError with the names of the existing ones. */
 export async function readCluster(
   client: KubernetesClient,
   place: ClusterPlace,

@@ -45,7 +45,7 @@ function nodesOf({ status, pods }: ClusterReport): readonly Node[] {
     }))
 }
 
-/** What Kubernetes says of a pod that is not ready is better than that it is not. */
+/** The reason that Kubernetes gives for a pod says more than "not ready". */
 function stateOf(
   { podName, ready, draining, inferenceReady }: ClusterMember,
   pods: ClusterReport['pods'],

@@ -7,7 +7,7 @@ import type { Reply } from '../../door/replies.ts'
 import { SliceClock, type Sliced } from '../../lib/sliced.ts'
 import { JsonPieces, writeJson } from './json-pieces.ts'
 
-/** An answer is sent whole up to here; pages have about as many bytes. */
+/** An answer of up to 256 KiB is sent whole; a longer one in pages of about this size. */
 const PAGE_BYTES = 256 * 1024
 
 /** The JSON text of a value, whatever its size. */

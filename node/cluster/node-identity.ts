@@ -219,7 +219,7 @@ function parseJson(text: string): JsonRecord | undefined {
   }
 }
 
-/** Without the number of its life a node could pass for an earlier one that had more. */
+/** Without the number of its life a node could be taken for an earlier life of itself, which had more data. */
 function damaged(file: string): ServiceError {
   return new ServiceError(
     'CORRUPTION',

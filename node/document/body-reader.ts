@@ -121,7 +121,7 @@ export class BodyReader {
     return hasDuplicates ? yield* lastOfEachKey(inserts) : inserts
   }
 
-  /** The copy is charged as if nothing could be left out of it. */
+  /** The request is charged for the full length, although the compact copy may be shorter. */
   *#compact(shape: ValueShape): Sliced<Buffer> {
     this.#limits.charge?.(shape.end - shape.start)
     return yield* compactJson(this.#bytes, shape)

@@ -1,6 +1,6 @@
 import type { SparseRow } from './artifact.ts'
 
-/** Above what models of sparse vectors give, and a query of as many terms is searched with bounded memory. */
+/** More terms than models of sparse vectors give; a query of 4096 terms is searched with bounded memory. */
 export const SPARSE_TERMS_MAX = 4096
 
 /**

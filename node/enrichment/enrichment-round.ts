@@ -27,7 +27,7 @@ export interface LogLimits {
 
 export const LOG_LIMITS: LogLimits = { entries: 100_000, bytes: 64 * 1024 * 1024 }
 const TEND_PERIOD_MS = 10_000
-/** Documents that no model could be asked for are tried again at least so often, and when one answers again. */
+/** Documents that no model could be asked for are tried again each minute, and when a model answers again. */
 const RETRY_PERIOD_MS = 60_000
 
 /** Why a round ended. */

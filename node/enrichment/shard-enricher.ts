@@ -217,7 +217,7 @@ export class ShardEnricher implements IndexEnricher {
     return reachesBack ? this.#saved : this.#walking(this.#saved)
   }
 
-  /** A walk takes the place of the log up to here. It goes round, so that it comes by every document in the end. */
+  /** A walk replaces the log up to here. It continues at the start of the table, and so meets every document. */
   #walking({ spans }: EnrichmentProgress): EnrichmentProgress {
     const after = spans[0]?.after
     const toEnd: WalkedSpan = { after, last: undefined }

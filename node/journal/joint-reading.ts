@@ -61,7 +61,7 @@ export class JointReading {
       }
     } catch (error) {
       if (error instanceof InvariantError) throw error
-      // JR4: what the disk did not give may be others'.
+      // JR4: the entries that could not be read may belong to other logs.
     } finally {
       this.leave(logId)
     }

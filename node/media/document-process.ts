@@ -39,7 +39,7 @@ function permissionsOf(environment: Env): readonly string[] {
 }
 
 const CHUNK_BYTES = 256 * 1024
-/** A page has its text also without its article, so it is given up sooner. */
+/** The article of a page is given up sooner: without it the page still has its text. */
 const TIMEOUT_MS_MAX = { pdf: Infinity, html: 5_000, image: 20_000 } as const
 
 /**
@@ -113,7 +113,7 @@ export class DocumentProcess {
       return (await unlessAborted(outcome, signal)) ?? refused('its reader gave no answer')
     } finally {
       over.abort()
-      if (!hasAnswered) this.end() // it may still work on the document
+      if (!hasAnswered) this.end() // the process may still work on the document
     }
   }
 

@@ -1,5 +1,5 @@
 // The rows of some keys. Few keys are looked up; where many are near each other, the rows between them are walked, which
-// costs less than as many reads.
+// costs less than a read for each of them.
 //
 //   looked up: LOOKED_UP keys ──▶ walked: pages that have WANTED_PER_PAGE_MIN of the keys or more ──▶ looked up …
 
@@ -10,7 +10,7 @@ import type { ScanRow } from '../shard/shard.ts'
 const SEEKS_AT_ONCE = 16
 /** Keys that are looked up before a page is tried: the page costs about as much as some of them. */
 const LOOKED_UP = 64
-/** A page with as many of the keys cost less than their lookups. */
+/** A page with 16 of the keys costs less than 16 lookups. */
 const WANTED_PER_PAGE_MIN = 16
 
 /** The part of a shard that is read, and how. */

@@ -103,7 +103,7 @@ export class StaleReads {
   }
 }
 
-/** What is read of a view. */
+/** What is read of a view: a range, or some keys in it. */
 export interface StaleScan {
   readonly range: KeyRange
   /** Set if no other key is wanted. */

@@ -1,7 +1,7 @@
 // Closed times of logs that rest. Such a log sends nothing of its own, so its followers would show an ever older
 // time to readers that take any replica.
 
-/** A log is asked again after this, unless there are more than the most that are asked. */
+/** A log is asked again after a second, or later where more logs wait than one round asks. */
 const ROUND_MS = 1000
 /** A log costs two short messages of about 10 us each, so all together take less than 1 % of a core. */
 const ASKED_PER_SECOND_MAX = 256

@@ -149,7 +149,7 @@ export type FoundArtifacts = readonly (Buffer | undefined)[]
  * - `scan` walks the range at one timestamp, in key order, in pages; it takes its view at the call. A
  *   scan below the collected history is refused with HISTORY_GONE, also after a restart.
  * - `pinHistory` keeps what scans at the time or later see, for PIN_LEASE_MS from the call on, against all collection
- *   by this leader. A leader that follows it collects nothing for as long, so that a reader that pins again in that
+ *   by this leader. A leader that follows it collects nothing for PIN_LEASE_MS, so that a reader that pins again in that
  *   time is kept. Refused with HISTORY_GONE if some of it is, or may just be, collected.
  * - `search` asks an index a question of its kind (index/kinds/index-questions.ts), within the limits. Nobody
  *   else led the shard when it was asked. It finds what `waitForIndexes` promised, also under an earlier leader. It

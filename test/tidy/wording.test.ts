@@ -27,13 +27,14 @@ const HABITS: readonly Habit[] = [
 /** Habits that leave a reader of the product's comments without the number or the actor. */
 const RIDDLES: readonly Habit[] = [
   [
-    /\bso (?:many|much|few|long)\b(?![^.;:]*\bthat\b)/i,
+    /\bso (?:many|much|few|long|often)\b(?![^.;:]*\bthat\b)/i,
     'name the number, or the parameter or constant that has it',
   ],
   [
     /(?:\/\*\*|\/\/|^\s*\*) As (?:many|much|few|long)\b/,
     'begin with what is counted, and name the limit',
   ],
+  [/\bfor as long(?= [^a]|[.,;:])/i, 'name the time, or the parameter or constant that has it'],
   [/\bnone of (?:it|ours)\b/i, 'name what does not count, or what is not done'],
   [/\b(?:that|which|who|it) (?:is|are) none\b(?! of)/i, 'write what it is instead'],
   [/\bnobody but\b|\bnone but\b/i, 'write "only"'],

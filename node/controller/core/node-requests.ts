@@ -19,7 +19,7 @@ export type NodeSteering =
       readonly kind: 'drain' | 'undrain' | 'decommission'
       readonly operationId?: string | undefined
     }
-  /** Its leaderships go to others, and it is given none for as long. */
+  /** Its leaderships go to other nodes, and it gets no new ones for `holdMs`. */
   | {
       readonly kind: 'hand_over'
       readonly operationId?: string | undefined

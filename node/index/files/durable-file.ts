@@ -6,7 +6,7 @@ import path from 'node:path'
 import type { Paced } from '../../../lib/sliced.ts'
 import type { DiskWork } from './disk-work.ts'
 
-/** Synced after as many bytes, so that the disk never has much to catch up on. */
+/** A file is synced after each MiB, so that the disk never has much to catch up on. */
 const SYNC_BYTES = 2 ** 20
 
 /**

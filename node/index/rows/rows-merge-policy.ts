@@ -37,7 +37,7 @@ export interface MergePolicy {
   readonly rowsMax: number
   /** The share of dead documents at which a segment is written again. */
   readonly deletedRatioMax: number
-  /** A graph is extended when as large a share of its rows is to be added. */
+  /** A graph is extended when this share of its rows, or more, is to be added. */
   readonly extendedRatio: number
   /** The same while nothing is written. */
   readonly settledRatio: number

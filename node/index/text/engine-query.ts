@@ -122,7 +122,7 @@ export type EngineQuery =
       readonly field: string
       readonly forms: readonly WholeForm[]
       readonly boost: number
-      /** As rare as these together, each as the most frequent of its terms. */
+      /** The matches count as rare as these together, each of them as the most frequent of its terms. */
       readonly alike: readonly TermsInField[]
       /** Set if only a value that few documents have, by this keyword, tells the document. */
       readonly value: { readonly field: string; readonly term: string } | undefined

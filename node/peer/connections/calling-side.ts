@@ -179,7 +179,7 @@ export class CallingSide implements ConnectionSide {
   #wake(call: OutgoingCall): void {
     if (!this.#placed.has(call)) return
     this.connection.queue.wake(call.outbound)
-    // A call alone goes at once: it has nobody to share a record with.
+    // A single call goes at once: no other call could share its record.
     if (this.#placed.size > 1) this.connection.gather()
     else this.connection.schedule()
   }

@@ -274,7 +274,7 @@ export class ClusterTables {
     const key = tableKey(name)
     const tables = await coordination.list(key)
     const entry = tables.entries.find((one) => one.key === key)
-    // A watch that is beyond the listing has brought all that is in it, and maybe the end of the table.
+    // The watch is beyond the listing: it has told all of the listing, and perhaps that the table was dropped.
     if (entry === undefined || this.#tablesRevision > tables.revision) return
     const { tableId } = decodeTable(entry.value)
     const shards = await coordination.list(shardPrefix(tableId))

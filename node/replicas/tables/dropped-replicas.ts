@@ -60,7 +60,7 @@ export class DroppedReplicas {
   #isListed = false
   #following: Promise<void> = Promise.resolve()
   #stopRounds: () => Promise<void> = async () => undefined
-  /** Replicas of which a removal has failed: the host counts them no more, and a part may be there. */
+  /** Replicas whose removal has failed: the host does not count them, and a part of one may be left on disk. */
   readonly #halfGone = new Set<ShardId>()
   #failure: string | undefined
 
@@ -179,7 +179,7 @@ export class DroppedReplicas {
     this.#halfGone.delete(id)
   }
 
-  /** By what the store has at this moment: this node may have heard less. */
+  /** Asks the coordination store itself: this node may not have heard of the newest tables. */
   async #assertUnknown(shards: ReadonlySet<string>): Promise<void> {
     for (const prefix of [SHARD_PREFIX, CONFIGURATION_PREFIX]) {
       const { entries } = await this.#with.coordination.list(prefix)

@@ -12,7 +12,7 @@ export interface Sender {
 export interface ReplicaLag {
   /** Entries that are not on its disk. */
   readonly entries: number
-  /** How long ago it had everything; 0 while it has. */
+  /** The time since it had all entries; 0 while it has them. */
   readonly ms: number
 }
 

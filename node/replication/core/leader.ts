@@ -378,7 +378,7 @@ export class Leader {
     return left.length < minInSync ? undefined : departing
   }
 
-  /** A member that has just been heard: one that is silent may be gone, and does not stand for one that leaves. */
+  /** Whether the member was heard just now: a silent one may be gone, and cannot replace one that leaves. */
   #isPresent(node: NodeId): boolean {
     const { nowMs, timing, self } = this.#with
     if (node === self.node) return true

@@ -6,7 +6,7 @@ export interface ReplicationTiming {
   readonly heartbeatMs: number
   /** How long a follower keeps from newer leaders after it has heard of one. */
   readonly grantMs: number
-  /** A follower that has not caught up for as long leaves the in-sync set. */
+  /** A follower that has not caught up within this time leaves the in-sync set. */
   readonly lagMaxMs: number
   /** A change of the in-sync set without an outcome is asked for again after this. */
   readonly changeRetryMs: number

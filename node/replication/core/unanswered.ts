@@ -1,7 +1,7 @@
 import type { ReplicaId } from './configuration.ts'
 import type { AppendMessage, PingMessage } from './messages.ts'
 
-/** What a leader has sent, without entries: those come again when it hears where this replica is. */
+/** What a leader has sent, without the entries: it sends them again when it knows how far this replica is. */
 export interface Unanswered {
   readonly from: ReplicaId
   readonly message: AppendMessage | PingMessage

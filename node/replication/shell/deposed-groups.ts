@@ -1,6 +1,6 @@
 import type { EntrySpan, SpanFate } from '../core/span-fate.ts'
 
-/** A successor that commits nothing for as long keeps nobody waiting. */
+/** Callers wait at most 5 s for a successor that commits nothing. */
 export const FATE_MS_MAX = 5000
 
 /** What became of a group whose leader stopped before it was committed. */
@@ -52,7 +52,7 @@ export class DeposedGroups {
     })
   }
 
-  /** Nobody will hear of a successor here. */
+  /** Settles all groups as unknown: this replica will not hear of a successor. */
   giveUp(): void {
     for (const { settle } of this.#groups.splice(0)) settle('unknown')
   }

@@ -6,7 +6,7 @@ import type { RestingLog } from './resting-log.ts'
 
 /** More wait for the next beat, so that neither side works on one for long. */
 const OFFERS_PER_BEAT_MAX = 1024
-/** After as many beats without an answer, the logs send heartbeats of their own again. */
+/** After four beats without an answer, the logs send heartbeats of their own again. */
 const UNANSWERED_MAX = 4
 const NO_SESSION: BeatSession = { incarnation: 0, number: 0 }
 
@@ -77,7 +77,7 @@ export class LedRests {
     }
   }
 
-  /** The other node does not answer, or this one ends. */
+  /** Ends all rests, because the other node does not answer or this one stops. */
   wakeAll(): void {
     this.#offered.clear()
     for (const log of this.#resting.values()) log.followerWoke(this.#node)

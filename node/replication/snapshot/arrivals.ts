@@ -147,7 +147,7 @@ export class Arrivals {
     await rm(`${directory}${ARRIVING}`, { recursive: true, force: true })
   }
 
-  /** An arrival without a store is one whose swap was nearly done. */
+  /** An arrival without a store was at the end of its swap when the process stopped. */
   async #counts(logId: string, mark: LogPosition | undefined): Promise<boolean> {
     if (mark === undefined) return false
     const directory = path.join(this.#directoryOf(logId), STORE)

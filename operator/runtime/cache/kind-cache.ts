@@ -8,7 +8,7 @@ import type { InformerFigures, InformerOptions } from './informer.ts'
 import { ObjectIndex } from './object-index.ts'
 import type { GroupOf, OnChange } from './object-index.ts'
 
-/** An optional kind whose CRD is not there yet is looked for so often. */
+/** An optional kind whose CRD is absent is looked for once a minute. */
 export const ABSENT_RECHECK_MS = 60_000
 
 /** Which objects a cache has, and who hears of their changes. */

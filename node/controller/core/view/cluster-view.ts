@@ -49,7 +49,7 @@ export class ClusterView {
     this.#touched.add(shard)
   }
 
-  /** The node of that name. A shard may name one without a record; it is a lost one then. */
+  /** The node of that id. A shard may name a node without a record, which counts as lost. */
   node(id: NodeId, nowMs: number): NodeView {
     let node = this.nodes.get(id)
     if (node === undefined) {
@@ -147,7 +147,7 @@ export class ClusterView {
     const isOther = zones.size !== this.#zones.size || [...zones.keys()].some(isNew(this.#zones))
     this.#zones = zones
     this.version += 1
-    // Only shards that lack a zone are served better by a new one, and those may be any.
+    // A new zone helps only shards that lack one, and any shard may: all are looked at again.
     if (isOther) for (const shard of this.shards.values()) this.touch(shard)
   }
 

@@ -17,11 +17,11 @@ export interface ControllerSettings {
   readonly outcomeMaxMs: number
   /** A shard whose change met a conflict is left alone for this long, or until it is observed. */
   readonly conflictPauseMs: number
-  /** A node that has been away for as long is lost: its replicas are replaced. */
+  /** A node that has been away for this time is lost: its replicas are replaced. */
   readonly replaceAfterMs: number
-  /** A move gives up a target that has been away for as long. */
+  /** A move gives up a target that has been away for this time. */
   readonly targetAwayMaxMs: number
-  /** Only nodes that have been there for as long take part in balancing. */
+  /** Only nodes that have been there for this time take part in balancing. */
   readonly settleMs: number
   /** Moves under way in the cluster. */
   readonly movesMax: number

@@ -36,7 +36,7 @@ export class ShardView {
   readonly path: ShardPath
   readonly tableId: string
   readonly seed: number
-  /** Holds as long as the catalog has the shard as it is now; undefined when it has none. */
+  /** True in the store as long as the catalog keeps the shard unchanged; undefined if the catalog has no such shard. */
   exists: Condition | undefined
   /** The catalog's key, which has to be absent when the shard's keys are deleted. */
   catalogKey: string | undefined

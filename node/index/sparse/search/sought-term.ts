@@ -12,7 +12,7 @@ export class SoughtTerm {
   readonly walk: TermCursor
   /** Looks single rows up, which come ascending, too. */
   readonly lookup: TermCursor
-  /** What it adds to no row of the present window more than. */
+  /** The most that the term adds to a row of the present window. */
   bound = 0
 
   constructor(weight: number, postings: TermPostings) {

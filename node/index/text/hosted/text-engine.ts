@@ -131,7 +131,7 @@ export class TextEngine extends SegmentedEngine<TextIndex> {
     yield* this.#saveMapping()
   }
 
-  /** They are saved with the documents that have them (W1). */
+  /** The learnt fields are saved with the documents that have them (W1). */
   learn(fields: readonly TableField[]): Sliced<void> {
     return this.#mapping.learnInSteps(fields)
   }
@@ -199,7 +199,7 @@ export class TextEngine extends SegmentedEngine<TextIndex> {
     return { taken: changes.length, undecided: [] }
   }
 
-  /** One round of agreement is for as many new fields as can be. */
+  /** All new fields of the changes, so that the nodes agree on them in one round. */
   *#survey(
     changes: readonly DocumentChange[],
     from: number,

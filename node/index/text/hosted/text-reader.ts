@@ -92,7 +92,7 @@ class OpenedIndex {
 
   #takeSchema({ schemaNumber }: ReaderKnowledge, schema: SealedPart['schema']): void {
     if (schemaNumber === this.#schemaNumber) return
-    // A part that was overtaken by one of a later schema would be answered by that.
+    // The schema that this part was made by is gone: the reader has a later one.
     if (schemaNumber < this.#schemaNumber || schema === undefined) throw lackingError()
     this.#schemaNumber = schemaNumber
     this.#mapping = new FieldMapping(schema.value)

@@ -92,7 +92,7 @@ function termRange({ field, name, bounds: written, boost }: RangeRequest<string>
   }
 }
 
-/** As the values of a field are. */
+/** Normalized like the values of a field. */
 function composed(text: string | undefined): string | undefined {
   return text === undefined ? undefined : CANONICAL.term(text)
 }

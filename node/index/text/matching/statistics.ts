@@ -31,7 +31,7 @@ export interface TermStatistics {
 
 /** A value that more than three documents have names a kind of documents, not one document. */
 const OWN_VALUE_MAX = 3
-/** The weight of such a value, or of one that no document has with these letters, beside one that is a document's own. */
+/** The weight of such a value, or of one that no document spells like this, where a value of one document weighs 1. */
 const SHARED_VALUE_WEIGHT = 0.2
 /** A field, and the field of all text in which it is weighed; undefined: it is not weighed. */
 interface ShapedField {

@@ -8,7 +8,7 @@ export interface VectorDocument extends RowsDocument {
   readonly vectors: readonly Float32Array[]
 }
 
-/** Rows of as many bytes lie together, or one larger row. */
+/** Rows lie together in pieces of 128 KiB; a larger row has a piece of its own. */
 const PIECE_BYTES = 128 * 1024
 const NO_VECTORS = new Float32Array(0)
 

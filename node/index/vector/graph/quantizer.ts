@@ -60,7 +60,7 @@ export class Quantizer {
     return this.#rounded()
   }
 
-  /** What its rows are compared with, where it is another vector than that row would be: good until the next call. */
+  /** The query as rows are compared with it, which may differ from the same vector as a row. Good until the next call. */
   encodeQuery(query: Float32Array): GraphVector {
     if (!this.#isProduct) return this.encode(query, 0)
     // Its length matters to no order, and its origin has to stay: it has the range of its own numbers.

@@ -57,7 +57,7 @@ export function* readArtifact(bytes: Uint8Array): Sliced<Artifact | undefined> {
   }
 }
 
-/** Finite, and with a direction if that is what counts. */
+/** Whether the vector is finite and, for `cosine`, not all 0. */
 function isComparable(vector: Float32Array, needsDirection: boolean): boolean {
   let squares = 0
   for (let i = 0; i < vector.length; i += 1) squares += (vector[i] ?? 0) ** 2

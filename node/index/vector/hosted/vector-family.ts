@@ -11,7 +11,7 @@ const TAILS_SHARE = 1 / 4
 const VECTORS_SHARE = 1 / 2
 /** A million vectors of 384 numbers as `f16`. One graph is searched in half the time of two. */
 const GRAPH_BYTES_MAX = 2 ** 30
-/** A graph is in memory while it is extended, and at no other time: it may be larger than what is kept for searches. */
+/** A graph is in memory only while it is extended: it may be larger than the memory for searches. */
 const GRAPH_SHARE = 2
 
 /** What tests choose. */

@@ -15,7 +15,7 @@ const ROWS_BYTES = Math.max(128 * 1024, DIMENSION_MAX * FLOAT_BYTES)
 const PAGE_BYTES = 65_536
 /** Half the distance between 1 and the next float. */
 const ROUNDING = 2 ** -24
-/** Below, floats have fewer digits: sums may be wrong by as much. */
+/** Below 2^-126 floats have fewer digits: sums may be wrong by this number. */
 const SMALLEST = 2 ** -126
 /** Squares of lengths, below which such an error would count in a quotient. */
 const TINY = 2 ** -90

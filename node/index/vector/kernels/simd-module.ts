@@ -15,7 +15,7 @@ export function localsOf({ i32, v128 }: { readonly i32: number; readonly v128: n
 }
 
 /**
- * Functions of as many parameters, all of them i32, without a result, exported under their names. The module imports
+ * Functions of `parameterCount` parameters, all of them i32, without a result, exported under their names. The module imports
  * `host.memory`.
  */
 export function compileModule(

@@ -14,7 +14,7 @@ import { newListsTable, type ListsTable } from './lists-table.ts'
 
 /** Rows from which the range of the integers is learnt. */
 const RANGE_ROWS = 4096
-/** Centers are kept until there are as many times the rows that they were chosen for. */
+/** Centers are kept until there are twice as many rows as they were chosen for. */
 const GROWTH_MAX = 2
 
 /** The vectors of a segment. A row is good until the next one. */

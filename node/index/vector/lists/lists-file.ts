@@ -21,7 +21,7 @@ import type { BlockMemory } from '../files/block-memory.ts'
 
 /** Rows whose codes are read together, where they are not in memory. */
 export const ROWS_READ = 512
-/** The rest is for vectors without a graph, with all of which a search compares. */
+/** A tenth of the memory is left to vectors without a graph: a search compares with all of them. */
 const CODES_SHARE = 0.9
 /** Read, summed and copied in some tenths of a millisecond. */
 const STEP_BYTES = 256 * 1024

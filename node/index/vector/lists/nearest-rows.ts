@@ -17,7 +17,7 @@ export class NearestRows {
     return this.#count === this.#rows.length
   }
 
-  /** False if there are as many that are as near. Each row is offered once. */
+  /** False if `capacity` rows are at least as near. Each row is offered once. */
   offer(row: number, distance: number): boolean {
     if (!this.isFull) {
       this.#rise(row, distance)

@@ -15,7 +15,7 @@ import { listedDocuments, LOOKS_PER_STEP, runsOf, type DocumentRun } from './pas
 /** A part of an index of dense vectors. */
 export type DensePart = PartView<DenseRows, VectorSegment>
 
-/** The listed ones are looked up in a part that has as many times the documents. */
+/** Documents of a list are looked up one by one in a part that has 48 times as many or more. */
 const LISTED_SHARE = 48
 /** A list is made a bitmap for a search, unless its ordinals are farther apart: 128 KiB. */
 const BITS_MAX = 2 ** 20

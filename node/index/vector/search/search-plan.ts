@@ -41,7 +41,7 @@ export function nextCount(count: number, search: SearchCase): number | undefined
 /** Not all rows of a document with very many are among the nearest. */
 export const ROWS_COUNTED_MAX = 8
 
-/** In the time of a comparison. */
+/** The cost of one row of a graph, in comparisons. */
 const GRAPH_ROW_COST = 4
 /** A row that is compared, among those that pass, or when all are read one behind the other. */
 const READ_COSTS = { gathered: 5, scanned: 1.6 } as const

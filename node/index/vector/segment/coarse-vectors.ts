@@ -2,7 +2,7 @@ import { coarseRowBytes, coarseStrideOf, encodeCoarsely, FACTS } from '../kernel
 import type { CoarseBlock } from '../kernels/coarse-code.ts'
 import type { DenseRows } from './dense-rows.ts'
 
-/** Codes of as many bytes lie together, or one longer row: they are made in a tenth of a millisecond. */
+/** Codes lie together in pieces of 32 KiB, or one longer row: a piece is made in a tenth of a millisecond. */
 const PIECE_BYTES = 32 * 1024
 
 interface Piece {

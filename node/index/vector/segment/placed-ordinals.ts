@@ -21,7 +21,7 @@ export class PlacedOrdinals {
     return this.#placed.byteLength + this.#known.byteLength
   }
 
-  /** By place: good for those of the part, which is always the same from one place on. `docs` is by place, too. */
+  /** The ordinals of a part by place, as `docs` is. A part that begins at a place always has the same documents. */
   of(docs: Uint32Array, { from, to }: ListPart): Uint32Array {
     const [word, bit] = [from >>> 5, 1 << (from & 31)]
     const known = this.#known[word] ?? 0
