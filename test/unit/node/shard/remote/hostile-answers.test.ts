@@ -10,6 +10,7 @@ import { buildTransactionId } from '../../../../../node/shard/command/transactio
 import type { RemoteShard } from '../../../../../node/shard/remote/remote-shard.ts'
 import { ShardRefusal } from '../../../../../node/shard/remote/wire/call-head.ts'
 import { OPERATIONS } from '../../../../../node/shard/remote/shard-calls.ts'
+import { STREAMED_CALLS } from '../../../../../node/shard/remote/streamed-calls.ts'
 import { EVERYTHING, RemoteWorld } from '../../../../support/worlds/remote-world.ts'
 import { answerMessages } from '../../../../support/worlds/shard-call-samples.ts'
 import { memoryBound } from '../../../../support/worlds/shard-world.ts'
@@ -17,7 +18,7 @@ import { memoryBound } from '../../../../support/worlds/shard-world.ts'
 const key = Buffer.from('k')
 const id = buildTransactionId(TIMESTAMP_ZERO, '0123456789abcdef')
 const { signal } = new AbortController()
-const STREAMS = new Set<number>([OPERATIONS.scan, OPERATIONS.resolve, OPERATIONS.search])
+const STREAMS = new Set(STREAMED_CALLS.map(({ operation }) => operation))
 
 interface Messages {
   now: readonly Buffer[]
@@ -74,6 +75,8 @@ const CALLS: Readonly<
 const TIMEOUT_MS = 100
 const OUR_CODES = ['INTERNAL', 'UNAVAILABLE', 'NOT_LEADER', 'DEADLINE_EXCEEDED']
 const samples = Object.values(answerMessages())
+/** To "read": the document is long, and has to be asked for as a stream. */
+const ASK_FOR_STREAM = Buffer.from([2, 2])
 const nonsense = fc.oneof(
   fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)),
   fc.tuple(fc.constantFrom(...samples), fc.nat(), fc.nat(255)).map(([sample, at, byte]) => {
@@ -108,7 +111,7 @@ for (const [name, call] of Object.entries(CALLS)) {
           if (isOurs) expect(error).to.have.property('code').that.is.oneOf(OUR_CODES)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 60, examples: [[[ASK_FOR_STREAM]]] },
     )
     expect(world.faults).to.deep.equal([])
   })
