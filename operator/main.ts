@@ -122,7 +122,7 @@ async function buildOperator(
   void leadership.won
     .then(() => caches.synced())
     .then(() => {
-      // It may have been closed meanwhile.
+      // The leadership may have ended meanwhile.
       if (leadership.isLeading()) workers.start()
     })
   // What was lost does not come back: the next start is another candidate.

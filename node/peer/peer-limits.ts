@@ -26,9 +26,9 @@ export interface PeerLimits {
   readonly waitingMax: number
   /** From the first byte of a dial to the end of the handshake, on both sides. */
   readonly handshakeMs: number
-  /** Connections that have not proved who they are. One more, and one of these is closed (channels/strangers.ts). */
+  /** The most connections without a proof. A further one closes another of them (channels/strangers.ts). */
   readonly strangersMax: number
-  /** Connections that have. One more is refused. */
+  /** The most connections with a proof. A further one is refused. */
   readonly connectionsMax: number
   readonly graceMs: number
   readonly backoff: { readonly baseMs: number; readonly capMs: number }

@@ -39,7 +39,7 @@ export class ArtifactReads {
     for (const key of keys) {
       if (slice.isOver) await slice.turn()
       const hold = locks.writer(key)
-      // The resolution of what was acknowledged before the call may have come since, and not be in the store.
+      // A transaction that was acknowledged before the call may have been resolved since, and not be in the store yet.
       if (hold === undefined && heldBefore.has(key)) await log.settled()
       const live = hold === undefined ? this.#stored(key, indexes) : await this.#held(hold, indexes)
       found.push(live)

@@ -152,7 +152,7 @@ export class StoreApplier {
         touchArtifacts(effect.key, touches)
         return this.#put(effect.key, effect.value)
       case 'del':
-        // No index has what is collected: it was dead.
+        // A collected artifact was dead: no index has it.
         if (kind !== 'collect') touchArtifacts(effect.key, touches)
         return this.#del(effect.key)
       case 'document':

@@ -222,7 +222,7 @@ function parseFormat(text: string, file: string): Format {
   return found
 }
 
-/** Another digit would be another version, or another node. */
+/** A damaged digit would name another version, or another node. */
 function assertWhole({ crc, ...stored }: StoredFormat, file: string): void {
   if (crc === undefined && stored.version < FORMAT_VERSION_WITH_CRC) return
   if (crc !== crcOf(stored)) throw damaged(file)

@@ -438,7 +438,7 @@ export class SwarmStore implements StoreService {
     return collector
   }
 
-  /** The tables among these of which this node has not heard, if the catalog has them. */
+  /** Opens those of the tables that the catalog has and this node does not know yet. */
   #learn(names: readonly string[]): Promise<unknown> | undefined {
     const { registry, learnTable } = this.#with
     if (learnTable === undefined) return undefined

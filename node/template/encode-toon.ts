@@ -63,7 +63,7 @@ export function parseToonOptions(given: {
   return { lengthMarker, indent, delimiter }
 }
 
-/** The text of a value. What is not there is written as null. */
+/** The text of a value. An absent value is written as null. */
 export function* encodeToon(
   value: TemplateValue,
   options: ToonOptions,

@@ -57,7 +57,7 @@ function* writeJson(value: JsonValue, writer: Writer, depth: number): Sliced<voi
   const { budget, out } = writer
   if (typeof value === 'string') {
     if (budget.spendOnText(value.length)) yield
-    // A text that does not fit as it is, does not fit quoted.
+    // A text that is too long without quotes is too long with them.
     out.add(value.length > budget.limits.outputBytesMax ? value : JSON.stringify(value))
     return
   }

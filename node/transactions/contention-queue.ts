@@ -121,7 +121,7 @@ export class ContentionQueue {
 
 class Place {
   readonly granted = Promise.withResolvers<void>()
-  /** At how many keys it is not in front yet. */
+  /** The number of keys at which others are still in front. */
   missing = 0
   /** The first of them; empty if there was none. */
   waitedFor = ''

@@ -29,7 +29,7 @@ export interface PodsLeft {
   readonly template: JsonRecord | undefined
 }
 
-/** Undefined if there is not any pod that stays. */
+/** Undefined if no pod stays. */
 export async function podsLeft(hands: Hands, pool: Pool): Promise<PodsLeft | undefined> {
   const { api, context, signal } = hands
   const { name: cluster, namespace } = context.input.cluster
@@ -53,7 +53,7 @@ function lowestPod(pods: readonly StoredObject[], set: string): StoredObject | u
     .toSorted((one, other) => one.ordinal - other.ordinal)[0]?.pod
 }
 
-/** -1 of a pod that is not the set's. */
+/** -1 for a pod that does not belong to the set. */
 function ordinalIn(pod: string, set: string): number {
   const rest = pod.startsWith(`${set}-`) ? pod.slice(set.length + 1) : ''
   return /^\d+$/.test(rest) ? Number(rest) : -1

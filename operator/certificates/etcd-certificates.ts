@@ -78,7 +78,7 @@ export interface RenewedCertificates {
   readonly nextAtMs: number
 }
 
-/** The certificates that hold from now on, given those that are there; undefined: there are none. */
+/** The certificates that hold from now on, from the existing ones; undefined: there are no certificates yet. */
 export function renewEtcdCertificates(
   current: EtcdCertificates | undefined,
   {
@@ -115,7 +115,7 @@ export function renewEtcdCertificates(
 export interface DueCertificates {
   /** An authority is missing, of no use, or due. */
   readonly authorities: boolean
-  /** So is a certificate that members or clients show, or an authority is trusted that is of no use any more. */
+  /** A certificate that members or clients show is missing, of no use or due, or a needless authority is trusted. */
   readonly others: boolean
   /** Nothing else is due before. */
   readonly nextAtMs: number

@@ -216,7 +216,7 @@ async function doneIf(words: RegExp, changing: Promise<void>): Promise<void> {
   }
 }
 
-/** Ids come from a look alone. */
+/** The caller has the id from a look, so it is a number. */
 function numberOf(id: string): bigint {
   assert(/^[0-9a-f]{1,16}$/.test(id), `the id of a member of etcd, not ${id}`)
   return BigInt(`0x${id}`)

@@ -3,7 +3,7 @@
 import type { EtcdMember, EtcdView } from '../machines/observed/etcd-view.ts'
 import type { ListedMember, MemberStatus, RaisedAlarm } from './admin-calls.ts'
 
-/** A learner with more entries to go is not caught up: the leader sends them in about a second. */
+/** A learner has caught up when it lacks at most 1000 entries, which the leader sends in about a second. */
 const BEHIND_ENTRIES_MAX = 1000
 /** Etcd refuses a promotion below this share of the leader's log. */
 const CAUGHT_UP_RATIO_MIN = 0.9

@@ -103,7 +103,7 @@ function onceStarted(desired: number | undefined): number | undefined {
   return desired === 0 ? undefined : desired
 }
 
-/** As the live set has it. The steps that change it say what it is to have. */
+/** The decision that the live set shows. Steps that change the set carry their own. */
 function poolDecision(
   set: SetView | undefined,
   wanted: { readonly replicas: number; readonly claimSize: string },
@@ -141,7 +141,7 @@ function isForming({ status }: ClusterView, etcd: EtcdView | 'unreachable'): boo
   return !isRecorded && etcd === 'unreachable' && isCreating
 }
 
-/** Those that etcd lists, and while it does not answer those that are recorded. */
+/** The ordinals that etcd lists, or the recorded ones while etcd does not answer. */
 function memberOrdinals(
   { name, status }: ClusterView,
   etcd: EtcdView | 'unreachable',

@@ -27,7 +27,7 @@ export class PartQueue implements AsyncIterableIterator<Buffer> {
     this.#settle()
   }
 
-  /** The reader gets what is queued, and then the end. */
+  /** Ends the queue: the reader gets the queued parts, and then the end. */
   finish(): void {
     this.#end ??= { kind: 'end' }
     this.#settle()

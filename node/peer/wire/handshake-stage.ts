@@ -10,7 +10,7 @@ const LENGTH_BYTES = 4
  */
 export class HandshakeStage implements ChannelEvents {
   readonly #channel: ByteChannel
-  /** Bytes that may wait while nobody asked for them. */
+  /** The most bytes that may wait before a reader asks for them. */
   readonly #waitingBytesMax: number
   #bytes = Buffer.alloc(0)
   #closed: string | undefined

@@ -121,7 +121,7 @@ export class ProviderAccess {
     return this.texts().variable(name)
   }
 
-  /** For the texts of one call. */
+  /** Makes what resolves the texts of one call. */
   texts(): ResolvedTexts {
     return new ResolvedTexts(this.#around)
   }

@@ -126,7 +126,7 @@ export class BatchedEmbedder implements Embedder {
     throw unavailable(`${name}: it answered a vector with numbers that are not finite`)
   }
 
-  /** A model may have been replaced by another one: what it answers again after this failure is its dimension. */
+  /** The model behind a name may have been replaced: a dimension that it answers again after this failure is its own. */
   #checkDimension(vectors: readonly Float32Array[], before: number | undefined): void {
     const expected = before ?? vectors[0]?.length
     const other = vectors.find((vector) => vector.length !== expected)

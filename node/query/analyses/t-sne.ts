@@ -18,7 +18,7 @@ const LEARNING_RATE_MIN = 50
 const PERPLEXITY_MAX = 30
 /** The spread of the first places. */
 const START_SPREAD = 1e-4
-/** Points on a line would never leave it without this. */
+/** Without a little chance, points on a line would never leave the line. */
 const JITTER = 1e-6
 /** Halvings of the interval of a point's precision. */
 const HALVINGS = 50

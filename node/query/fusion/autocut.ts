@@ -9,7 +9,7 @@
 // Values of documents that have nothing to do with a query fall off like an exponential. If all hits were such
 // documents, the first step would be a jump in one of twenty lists (e⁻³), and the j-th in e⁻³ʲ of them.
 
-/** How many spreads a step is a jump from. */
+/** A step of three spreads or more is a jump. */
 const SPREADS = 3
 /** The spread of fewer hits says nothing about them. */
 const BEHIND_MIN = 3

@@ -22,7 +22,7 @@ import { conditionsOf, type QueryRun } from '../run/query-run.ts'
 
 /** Documents that are read at once: those of another node take a round trip each. */
 const READ_AT_ONCE = 16
-/** How many more are asked for when too few passed. */
+/** When too few documents passed, the next question asks for four times as many. */
 const GROWTH = 4
 const INCOMPLETE =
   `the filter was tested on the ${NEAREST_LIMIT_MAX} nearest documents of a shard, and few of them passed: farther ` +

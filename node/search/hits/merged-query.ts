@@ -65,7 +65,7 @@ export class MergedQuery {
       this.#run.sliced(fuseLists(lists, options)),
     )
     const merge = this.#profileOf(lists, this.#run.clock.monotonicMs() - startMs)
-    // Beside what is left to do with the hits.
+    // Aggregations are counted while the hits are merged and fetched.
     const counting = this.#aggregations(fused)
     counting.catch(() => undefined) // seen below
     const best =

@@ -75,7 +75,7 @@ export class QueryEmbedder implements AsyncDisposable {
     await this.#embedders[Symbol.asyncDispose]()
   }
 
-  /** Who asks is to blame for a text that is refused, but not for a key. */
+  /** A refused text is the fault of the caller, a refused key is not. */
   async #vectorOf(asked: QueryText, signal: AbortSignal): Promise<Float32Array> {
     try {
       return await this.#with.providers.queryVectors.vectorOf(asked, signal)

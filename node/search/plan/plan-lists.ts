@@ -69,7 +69,7 @@ function namedTexts(table: QueriedTable, { indexes }: QueryRequest): readonly st
   return indexes.filter((name) => table.textIndexes.includes(name))
 }
 
-/** The default one where none is named; empty for a table without any. */
+/** The named indexes, or else the default one; empty for a table without a full-text index. */
 function chosenTexts(table: QueriedTable, request: QueryRequest): readonly string[] {
   const named = namedTexts(table, request)
   return named.length > 0 ? named : table.textIndexes.slice(0, 1)

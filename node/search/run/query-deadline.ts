@@ -1,7 +1,7 @@
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, ServiceError } from '../../../lib/errors.ts'
 
-/** Aborts with the reason that the client is told: the time is up, or it has gone itself. */
+/** Aborts with the reason for the client: the time is up, or the client has left. */
 export class QueryDeadline implements Disposable {
   /** Monotonic time. */
   readonly atMs: number

@@ -49,7 +49,7 @@ export interface QueriedTable {
         signal: AbortSignal,
       ) => Promise<readonly WrittenVector[] | undefined>)
     | undefined
-  /** Those of these indexes of vectors of which no shard has a vector. A shard that does not answer may have some. */
+  /** The indexes among these of which no shard has a vector. A shard that does not answer may have some. */
   readonly emptyVectors?: ((names: readonly string[]) => Promise<ReadonlySet<string>>) | undefined
   /** The text of a part that an index found; undefined if the index keeps none. Absent: no index keeps any. */
   readonly chunkTextOf?:

@@ -126,7 +126,7 @@ export function* applyPrepare(
 export function applyDecide(context: ApplyContext, command: DecideCommand): Decision {
   const { transactionId, decision, commitAtLeast } = command
   const live = context.memory.live.get(transactionId)
-  // Without a record there was never a complete prepare, so nothing can have been promised.
+  // Without a record no prepare was ever complete, so the shard has promised nothing.
   if (live === undefined) return finishAsAborted(context, transactionId)
   if (live.status.state !== 'pending') return live.status
   const decided: Decision =

@@ -124,7 +124,7 @@ export class LockTable {
     return this.#released.size > 0 && this.#released.has(intent.transactionId)
   }
 
-  /** Removes this hold, but not another one that has taken its place. */
+  /** Removes this hold, but not a later one of the same key. */
   #remove(hold: Hold): void {
     const name = nameOf(hold.key)
     const { transactionId, op } = hold.intent

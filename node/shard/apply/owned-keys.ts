@@ -1,5 +1,5 @@
 // The keys that a command names, and the refusal of one that another shard owns. After a split, or by a map that is
-// stale, a call may come to a shard that does not own its keys: what it wrote there nobody would find again.
+// stale, a call may come to a shard that does not own its keys: no reader would find what it wrote there.
 
 import { ServiceError } from '../../../lib/errors.ts'
 import { StepMeter, type Sliced } from '../../../lib/sliced.ts'

@@ -29,7 +29,7 @@ export class LearntFields {
   /** The number of the list's fields that the index knows. */
   #told = 0
   #telling: Promise<void> | undefined
-  /** What was told and is not answered. */
+  /** False between a list that was told and its answer. */
   #isHeard = true
 
   constructor(options: LearntFieldsOptions) {

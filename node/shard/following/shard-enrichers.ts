@@ -33,7 +33,7 @@ export interface EnrichmentStatus {
 export interface IndexEnricher {
   /** The log entries above this one are still needed. */
   readonly neededAbove: number
-  /** Documents whose artifacts wait to be made: those that were found, and those that nobody has looked at. */
+  /** Documents whose artifacts are not made: those that were found, and those that the walk has still to look at. */
   readonly waiting: number
   /** Documents of which no artifact could be made. */
   readonly parked: number

@@ -15,7 +15,7 @@ const ALL = { start: Buffer.alloc(0), end: undefined }
  */
 export async function numberDocuments(shard: LedShard, signal: AbortSignal): Promise<number> {
   if (shard.store.get(UNNUMBERED_KEY) === undefined) return 0
-  // What was written without an ordinal lay in the journal at most, and is in the store by now.
+  // The last entries without an ordinal were in the journal at most, and are in the store now.
   await shard.settled()
   let changed = 0
   const pieces = new Pieces<Buffer>(async (keys) => {

@@ -184,7 +184,7 @@ function outcomeOf(error: unknown): 'nothing' | 'unknown' | 'late' | 'final' {
   return error.happened === 'nothing' ? 'nothing' : 'late'
 }
 
-/** Whether this try did nothing, and another one would end in the same way. */
+/** Whether this attempt did nothing, and a further one would be refused again. */
 function isRefusedWhole(error: unknown): error is ShardRefusal | TransportError {
   const isTry = error instanceof ShardRefusal || error instanceof TransportError
   return isTry && outcomeOf(error) === 'final' && error.happened === 'nothing'

@@ -143,7 +143,7 @@ export class EnrichedParts {
     })
   }
 
-  /** Undefined: there is none, and the document is written without a vector. */
+  /** Undefined: the document has no source, and is written without a vector. */
   async #sourceOf(
     enrichment: Enrichment,
     index: ManagedIndex,
@@ -211,7 +211,7 @@ function isMadeOf(artifact: Buffer, { hash }: Source): boolean {
   return kind === 'dense' && sourceHash !== undefined && hash.equals(sourceHash)
 }
 
-/** Instead of what the write does to the same indexes. */
+/** The write with these artifacts, in place of its own for the same indexes. */
 function withArtifacts(op: WriteOp, artifacts: readonly ArtifactWrite[] | undefined): WriteOp {
   if (op.kind !== 'put' || artifacts === undefined) return op
   const others = (op.artifacts ?? []).filter(

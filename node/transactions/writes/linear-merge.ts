@@ -177,7 +177,7 @@ class Comparison {
     }
   }
 
-  /** The table has no more rows in the range. */
+  /** Ends the merge: the table has no more rows in the range. */
   *finish(): Sliced<void> {
     this.difference.stoppedAt = undefined
     yield* this.#insertBefore(undefined)

@@ -110,7 +110,7 @@ export function replaceFormerNodes(pass: Pass): Move | undefined {
   return undefined
 }
 
-/** The same in each pass, so that nothing has to be written before. */
+/** Every pass makes the same id, so it need not be stored before the call. */
 function lossOf({ observed }: Pass, nodeID: string): string {
   return operationID(observed.cluster.uid, `lost.${nodeID}`)
 }

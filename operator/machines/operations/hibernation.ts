@@ -25,7 +25,7 @@ export function beginResume({ observed, wanted }: Pass): ClusterOperation {
 }
 
 export function hibernate(pass: Pass, operation: ClusterOperation): Move {
-  // It is to serve again before it was asleep.
+  // The spec wants the cluster to serve again, before it was asleep.
   if (!pass.wanted.isHibernated) return move(pass, beginResume(pass))
   const { nodes, etcdPool, nowMs } = pass.observed
   if (operation.phase !== 'StoppingEtcd') {
@@ -52,7 +52,7 @@ function stopPods(
     return move(pass, operation, setReplicas(pool, set, 0))
   }
   if (pods.length === 0) return undefined
-  // Nobody would stop the pods of a set that somebody has deleted without them.
+  // A set that was deleted without its pods would leave them running.
   if (set === undefined) {
     return move(pass, operation, { kind: 'create_set', pool, replicas: 0, partition: 0 })
   }

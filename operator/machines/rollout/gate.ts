@@ -126,7 +126,7 @@ function closedForNodes(pass: Pass, store: StoreView, next: PodView): Waiting | 
   return { reason: 'WaitingForReplicas', message: `${next.name}: ${node.neededFor ?? 'is needed'}` }
 }
 
-/** What a new template has done to one inference server it would do to all. The store serves without them, and asks nobody. */
+/** A new template that breaks one inference server would break all; the store itself serves without them. */
 function closedForInference(pass: Pass, set: SetView, next: PodView): Waiting | undefined {
   const { nodes, nowMs } = pass.observed
   const pod = nodes.pods.find(

@@ -32,7 +32,7 @@ export function drain(pass: Pass, operation: ClusterOperation): Move {
   return followDrain(pass, operation, targets.at(-1))
 }
 
-/** The store knows of the drain, or of what comes after it. */
+/** Whether the store has the drain, or a later state of the node. */
 function isAsked(pass: Pass, { id }: ClusterOperation, target: OperationTarget): boolean {
   const node = askedNode(pass, target)
   if (node === undefined) return false
@@ -80,7 +80,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** The highest one goes first; the others may be empty before it. */
+/** The node with the highest ordinal leaves first; others may be empty before it. */
 function followDrain(
   pass: Pass,
   operation: ClusterOperation,

@@ -44,7 +44,7 @@ export function statusOf(ending: Ending): StoreClusterStatus {
   }
 }
 
-/** What the nodes are to run. Not a version that is refused: a spec that names none afterwards would get it. */
+/** The version that nodes are to run; never a refused one, which a spec without a version would then get. */
 function targetOf(pass: Pass): Pick<StoreClusterStatus, 'targetVersion' | 'image'> {
   const { cluster, desired } = pass.observed
   const { targetVersion, image } = cluster.status ?? {}

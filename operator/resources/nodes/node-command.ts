@@ -8,7 +8,7 @@ import { ETCD_FILES, PATHS } from './node-paths.ts'
 const EVERY_ADDRESS = '0.0.0.0'
 /** How many members an etcd has that the spec does not speak of. */
 export const ETCD_MEMBERS = 3
-/** While five members have a quorum, one of any three is there. */
+/** A node is told three members: while five have a quorum, at least one of any three runs. */
 const TOLD_MAX = 3
 
 /** `quarry node`, or `quarry swarm` for a cluster of one node without etcd. */

@@ -11,7 +11,7 @@ import { ETCD_FILES, PATHS, VOLUMES } from './node-paths.ts'
 /** The group of the pod may read, and nobody else. */
 const GROUP_READS = 0o440
 
-/** All but those of claim templates. */
+/** The volumes of a pod, without those of claim templates. */
 export function nodeVolumes(input: ClusterInput): readonly Built<V1Volume>[] {
   const { name, spec } = input.cluster
   const names = objectNames(name)

@@ -11,7 +11,7 @@ export interface FinalizerChange {
   readonly finalizer: string
 }
 
-/** The object with the finalizer. A conflict if it is not the version that was read. */
+/** The object with the finalizer. A conflict if the object has changed since it was read. */
 export async function addFinalizer(
   api: KubernetesApi,
   { kind, object, finalizer }: FinalizerChange,
