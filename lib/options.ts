@@ -1,5 +1,5 @@
 // The options of a program as one table. Flags, environment variables, keys of the configuration
-// file, help texts and the tables of the README come from it.
+// file, help texts and the tables of docs/reference/configuration.md come from it.
 
 import { assert } from './assert.ts'
 import type { Env } from './env.ts'

@@ -1,5 +1,5 @@
 /**
- * The exit codes of all programs. The help and the README are generated from this table. 70 and 78
+ * The exit codes of all programs. The help and docs/reference/errors.md are generated from this table. 70 and 78
  * are EX_SOFTWARE and EX_CONFIG of sysexits.h; 130 is what shells report for SIGINT.
  */
 export const EXIT_CODES = {

@@ -1,4 +1,4 @@
-// The rows of the tables of docs/reference/handbook.md, which are made by `npm run readme`.
+// The rows of the tables of docs/reference/handbook.md, which are made by `npm run docs`.
 
 import { CONDITION_MEANINGS } from '../kinds/cluster/conditions.ts'
 import { PROCEDURES } from './core/advice.ts'

@@ -77,7 +77,7 @@ const SECONDS_BY_FILE: Readonly<Record<string, number>> = {
   'test/integration/near-reads.test.ts': 20,
   'test/integration/order-defects.test.ts': 62,
   'test/integration/power-cut.test.ts': 9,
-  'test/integration/readme.test.ts': 32,
+  'test/integration/tutorials.test.ts': 32,
   'test/integration/replica-copies.test.ts': 43,
   'test/integration/segmented-crash.test.ts': 60,
   'test/integration/serializability-http.test.ts': 25,

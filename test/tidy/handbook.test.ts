@@ -1,4 +1,4 @@
-// docs/reference/handbook.md against the code: its tables are made (readme.test.ts), and this is about the rest.
+// docs/reference/handbook.md against the code: its tables are made (pages.test.ts), and this is about the rest.
 
 import { globSync } from 'node:fs'
 import { expect } from 'chai'

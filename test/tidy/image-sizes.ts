@@ -2,7 +2,7 @@
 
 import { bytesOf } from '../../images/build-image.ts'
 import type { Image } from '../../images/oci/layout.ts'
-import { markdownTable } from './readme-tables.ts'
+import { markdownTable } from './markdown.ts'
 
 export const SIZES_DOCUMENT = 'docs/lab/images.md'
 const MEGABYTE = 1_000_000

@@ -7,7 +7,7 @@ import { stringify } from 'yaml'
 import { buildDeletionPolicy } from '../../operator/kinds/crd/deletion-policy.ts'
 import { conditionRows, fieldRows, ruleMessages } from '../../operator/kinds/crd/field-table.ts'
 import { buildStoreClusterCrd } from '../../operator/kinds/crd/store-cluster-crd.ts'
-import { markdownTable, withTables } from './readme-tables.ts'
+import { formatPage, markdownTable, withTables } from './markdown.ts'
 
 const PAGE = 'docs/reference/store-cluster.md'
 const MADE = '# Made by "npm run crds" from operator/kinds; edit that.\n'
@@ -20,7 +20,7 @@ export async function kindFiles(root: string): Promise<Readonly<Record<string, s
   return {
     'crds/quarry.dev_storeclusters.yaml': await yamlText([buildStoreClusterCrd()]),
     'crds/quarry.dev_storeclusters_deletion-protection.yaml': await yamlText(buildDeletionPolicy()),
-    [PAGE]: await format(withTables(page, tables()), { parser: 'markdown', printWidth: 100 }),
+    [PAGE]: await formatPage(withTables(page, tables())),
   }
 }
 

@@ -10,7 +10,7 @@ import type { Image } from '../../images/oci/layout.ts'
 import { PLATFORMS, TARGETS } from '../../images/parts/platform.ts'
 import { must } from '../../lib/assert.ts'
 import { sizeTable, SIZES_DOCUMENT } from './image-sizes.ts'
-import { withTables } from './readme-tables.ts'
+import { withTables } from './markdown.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
 const platform = must(PLATFORMS[0], 'a platform')

@@ -1232,7 +1232,7 @@ export interface components {
          *     | `{"bool": true, "field": "sold"}` | the field is this |
          *     | `{"min": 5, "max": 9, "inclusive_max": true, "field": "price"}` | the field lies in the range, of numbers or of texts |
          *     | `{"top_left": [4, 53], "bottom_right": [6, 51], "field": "place"}` | the place lies in the box; positions are `[lon, lat]`, and a box whose left is east of its right crosses the 180th meridian |
-         *     | `{"location": [4.9, 52.4], "distance": "10km", "field": "place"}` | the place is no farther away, in `m`, `km`, `mi`, `ft`, `yd` or `nm` |
+         *     | `{"location": [4.9, 52.4], "distance": "10km", "field": "place"}` | the place is at most this far away, in `m`, `km`, `mi`, `ft`, `yd` or `nm` |
          *     | `{"polygon_points": [[4, 51], [6, 51], [5, 53]], "field": "place"}` | the place lies in the polygon |
          *     | `{"geometry": {"shape": {"type": "Point", "coordinates": [4.9, 52.4]}, "relation": "contains"}, "field": "area"}` | the field's shape `intersects` the GeoJSON shape (the default), `contains` it or lies `within` it |
          *     | `{"ids": ["book/1", "book/2"]}` | its key is one of these |

@@ -1,4 +1,4 @@
-// A hub in a process of its own, with the model that README pulls: its files are small and made here. It prints its
+// A hub in a process of its own, with the model that a tutorial pulls: its files are small and made here. It prints its
 // address, and serves until it is ended.
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

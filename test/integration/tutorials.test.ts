@@ -1,8 +1,8 @@
-// The README from top to bottom, as somebody follows it who types what is there: every command of its shell blocks,
-// unchanged and in order, in a fresh copy of this checkout. Each server has a terminal of its own, and runs until the
-// README ends, or until the README says to press Ctrl-C; the other commands share one.
+// README and the tutorials from top to bottom, as somebody follows them who types what is there: every command of
+// their shell blocks, unchanged and in order, in a fresh copy of this checkout. Each server has a terminal of its own,
+// and runs until the last page ends, or until a page says to press Ctrl-C; the other commands share one.
 //
-// All of it runs in a network namespace, where nobody else listens on the ports that README and programs name.
+// All of it runs in a network namespace, where nobody else listens on the ports that pages and programs name.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,10 +11,20 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { commandsIn, type TypedCommand } from '../support/readme-commands.ts'
+import { commandsIn, type TypedCommand } from '../support/page-commands.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const COMMANDS = commandsIn(readFileSync(path.join(ROOT, 'README.md'), 'utf8'))
+/** In the order in which a newcomer reads them. first-cluster.long.test.ts follows the tutorial that needs Kubernetes. */
+const PAGES = [
+  'README.md',
+  'docs/tutorials/first-store.md',
+  'docs/tutorials/search-by-meaning.md',
+  'docs/how-to/load.md',
+  'docs/tutorials/search-page.md',
+  'docs/tutorials/models.md',
+  'docs/tutorials/three-nodes.md',
+]
+const COMMANDS = PAGES.flatMap((page) => commandsIn(readFileSync(path.join(ROOT, page), 'utf8')))
 /** Commands that cannot be run here. All others are. */
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [[/npm test$|npm test /, 'it runs this']]
 /** Several times what a busy machine takes. A command that hangs is named by what was printed until then. */
@@ -28,9 +38,9 @@ const SERVERS: readonly (readonly [RegExp, string])[] = [
 ]
 
 const NEEDS =
-  'this test follows README in a network namespace of its own, with the ports that README names: ' +
+  'this test follows README and tutorials in a network namespace of its own, with the ports that they name: ' +
   'it needs Linux, unshare (util-linux), ip (iproute2) and etcd, and root or user namespaces'
-const HUB = path.join(ROOT, 'test/support/processes/hub-of-readme.ts')
+const HUB = path.join(ROOT, 'test/support/processes/hub-of-tutorials.ts')
 
 /**
  * `npm ci` is left to install.test.ts: it fetches hundreds of packages, which the namespace cannot reach. curl prints
@@ -122,7 +132,7 @@ function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries.filter(([name]) => !/^(?:QUARRY_|npm_|HF_)/.test(name)))
 }
 
-describe('the README, followed from top to bottom', () => {
+describe('README and the tutorials, followed from top to bottom', () => {
   let copy = ''
   let printed = ''
   let child: ReturnType<typeof spawn> | undefined

@@ -1,4 +1,4 @@
-// The tables of options and exit codes in documents, made from the code that has them.
+// The tables of options, codes and limits in documents, made from the code that has them.
 
 import { leftOutFiles, LEFT_OUT_PACKAGES } from '../../images/parts/left-out.ts'
 import { PLATFORMS } from '../../images/parts/platform.ts'
@@ -30,31 +30,22 @@ import {
   operationRows,
   phaseRows,
 } from '../../operator/handbook/handbook-rows.ts'
+import { markdownTable } from './markdown.ts'
 
-type Tables = Readonly<Record<string, () => string>>
+/** By the name of a table, what is between its marks. */
+export type Tables = Readonly<Record<string, () => string>>
 
-/** By document, the tables that it has. */
-export const DOCUMENTS: Readonly<Record<string, Tables>> = {
-  'README.md': {
+/** By document, the tables that it has of options, codes and limits. */
+export const TABLES: Readonly<Record<string, Tables>> = {
+  'docs/reference/configuration.md': {
     'quarry swarm': () => optionsTable(SWARM_OPTIONS),
+    'quarry node': () => optionsTable(NODE_OPTIONS),
     'quarry inference': () => optionsTable(INFERENCE_OPTIONS),
-    'exit codes': () => exitCodesTable(),
-    limits: () => limitsTable(),
   },
+  'docs/reference/errors.md': { 'exit codes': () => exitCodesTable() },
+  'docs/reference/limits.md': { limits: () => limitsTable() },
   'docs/lab/images.md': { 'left out': () => leftOutTable() },
-  'docs/how-to/run-a-cluster.md': { 'quarry node': () => optionsTable(NODE_OPTIONS) },
   'docs/reference/handbook.md': handbookTables(),
-}
-
-/** Writes every table between `<!-- table: NAME -->` and `<!-- /table -->` again. */
-export function withTables(document: string, tables: Tables): string {
-  return Object.entries(tables).reduce((text, [name, build]) => {
-    const [begin, end] = [`<!-- table: ${name} -->`, '<!-- /table -->']
-    const from = text.indexOf(begin)
-    const to = text.indexOf(end, from)
-    if (from === -1 || to === -1) throw new Error(`a document has no ${begin} … ${end}`)
-    return `${text.slice(0, from + begin.length)}\n\n${build()}\n\n${text.slice(to)}`
-  }, document)
 }
 
 function optionsTable(table: OptionTable): string {
@@ -143,19 +134,4 @@ function limitsTable(): string {
       ],
     ],
   )
-}
-
-/** As prettier lays it out: every column as wide as its widest cell. */
-export function markdownTable(
-  titles: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
-  const escaped = rows.map((row) => row.map((cell) => cell.replaceAll(/[|*]/g, String.raw`\$&`)))
-  const widths = titles.map((title, at) =>
-    Math.max(title.length, ...escaped.map((row) => row[at]?.length ?? 0)),
-  )
-  const lines = [titles, widths.map((width) => '-'.repeat(width)), ...escaped].map((row) =>
-    row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | '),
-  )
-  return lines.map((line) => `| ${line} |`).join('\n')
 }
