@@ -75,8 +75,9 @@ function typeOf(schema: JsonRecord): string {
     )
   }
   if (type === 'array') return `list of ${typeOf(resolved(recordOf(items)))}`
-  if (minimum !== undefined && maximum !== undefined)
+  if (minimum !== undefined && maximum !== undefined) {
     return `${wordOf(type)}, ${wordOf(minimum)} to ${wordOf(maximum)}`
+  }
   return typeof type === 'string' ? type : 'any'
 }
 

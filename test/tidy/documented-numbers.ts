@@ -12,7 +12,7 @@ import { QUARRY_USER } from '../../images/files/entries.ts'
 import { INFERENCE_OPTIONS } from '../../inference/config.ts'
 import { defaultOf } from '../../lib/options.ts'
 import { SWARM_OPTIONS } from '../../node/config.ts'
-import { CLUSTER_REPLICATION } from '../../node/coordinator/tables/table-replication.ts'
+import { CLUSTER_REPLICATION } from '../../node/catalog/admin/table-replication.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const MIB = 1024 * 1024
@@ -198,6 +198,8 @@ export const OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> 
 
 /** Documents whose numbers are what was measured or found at one time, or what a test sees when it follows them. */
 export const RECORDS: readonly string[] = [
+  // Walks through files, whose numbers the files have.
+  'docs/explanation/architecture.md',
   'docs/lab/acceptance.md',
   'docs/lab/default-ranking.md',
   'docs/lab/second-review.md',

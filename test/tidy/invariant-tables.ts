@@ -3,9 +3,10 @@
 import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { ROOT } from './imports.ts'
+import { firstSentence } from './markdown.ts'
 
 const SOURCES = '{node,lib,inference,operator,door,cli,clients/typescript/src}/**/*.ts'
-const BEGIN = /^\/\/ {1,4}(?<name>[A-Z]{1,3}\d{1,2}) {2}(?<text>\S.*)$/
+const BEGIN = /^\/\/ {1,4}(?<name>(?:INV-)?[A-Z]{1,3}\d{1,2}):? {1,2}(?<text>\S.*)$/
 const REST = /^\/\/ {5,}(?<text>\S.*)$/
 
 interface Invariant {
@@ -45,7 +46,19 @@ function listOf(invariants: readonly Invariant[]): string {
       const lines = inside.map(
         ({ name, text }) => `- **${name}** ${text.replaceAll('<', String.raw`\<`)}`,
       )
-      return `[${path.basename(file)}](../../${file}):\n\n${lines.join('\n')}`
+      return `[${path.basename(file)}](../../${file})${subjectOf(file)}\n\n${lines.join('\n')}`
     })
     .join('\n\n')
+}
+
+/** What the header of a file begins with, as the end of a line that has named the file. */
+function subjectOf(file: string): string {
+  const lines = readFileSync(path.join(ROOT, file), 'utf8').split('\n')
+  const end = lines.findIndex((line) => !/^\/\/ (?!Invariants)\S/.test(line))
+  const text = lines
+    .slice(0, end)
+    .map((line) => line.slice('// '.length))
+    .join(' ')
+  const sentence = firstSentence(text)
+  return sentence === '' ? ':' : `: ${sentence}`
 }

@@ -42,7 +42,7 @@ export function firstSentence(markdown: string): string {
     .replaceAll(/^(?:#.*|\|.*|```[\s\S]*?^```|<!--.*)$/gm, '')
     .split(/\n{2,}/)
   const first = paragraphs.find(
-    (text) => text.trim() !== '' && !/^\*\*Status\.\*\*/.test(text.trim()),
+    (text) => text.trim() !== '' && !text.trim().startsWith('**Status.**'),
   )
   const text = (first ?? '')
     .replace(/^\s*[-*] /, '')
