@@ -128,11 +128,11 @@ async function publish(
 ): Promise<void> {
   const text = renderFigures(options, machine, [...results.values()])
   process.stdout.write(text)
-  const { jsonFile, updateFile, suite } = options
+  const { jsonFile, updateFile } = options
   if (jsonFile !== undefined) await writeFile(jsonFile, renderJson(options, machine, results))
   if (updateFile !== undefined) {
     const before = await readFile(updateFile, 'utf8')
-    await writeFile(updateFile, replaceFigures(before, suite, text))
+    await writeFile(updateFile, replaceFigures(before, options, text))
   }
 }
 

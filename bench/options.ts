@@ -38,7 +38,7 @@ suites: documents, text, vectors, dimensions, inference, enrichment, peer, clust
   --against <dir>    of versions, and of writes and lookups of documents: the other checkout
   --profile          leave CPU profiles of our server, and say what they hold
   --json <file>      write all figures as JSON
-  --update <file>    replace the figures in a Markdown file, such as docs/lab/benchmarks.md
+  --update <file>    replace the figures of the suite or rows in a page, such as docs/lab/benchmarks.md
   --directory <dir>  a folder on the disk to measure (default: the one for temporary files)
 `
 

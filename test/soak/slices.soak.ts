@@ -53,7 +53,7 @@ describe('the store under everything at once', () => {
     process.stdout.write(`${figures}\n`)
     if (soakUpdates) {
       const text = await readFile(BENCHMARKS, 'utf8')
-      await writeFile(BENCHMARKS, replaceFigures(text, 'slices', figures))
+      await writeFile(BENCHMARKS, replaceFigures(text, { suite: 'slices' }, figures))
     }
     expect(tally.broken()).to.deep.equal([])
     for (const thread of ['loop', 'worker'] as const) {

@@ -179,11 +179,8 @@ export const OTHERS: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'for a minute and a half at most': 'the sum of delays with jitter (cli/load/batch-writer.ts)',
   },
   'docs/how-to/run-a-cluster.md': {
-    'Three nodes and etcd on one machine with two cores': 'measured',
-    'writes of 1 KiB in a second': 'measured',
-    'acknowledged again within 10.5 s': 'measured',
-    'with 1,000 shards (334 elections) was replaced as leader everywhere after 11.1 s': 'measured',
-    'holds them up for 31 ms': 'measured',
+    'three nodes and etcd on one machine with two cores': 'the machine of the figures',
+    'with two synchronous standbys, three members': 'the peers of the figures',
   },
   'docs/lab/images.md': {},
   'docs/how-to/media.md': {

@@ -128,12 +128,23 @@ describe('bench report', () => {
   const file = 'before\n<!-- figures text: begin -->\nold\n<!-- figures text: end -->\nafter\n'
 
   it('replaces the figures of a suite and nothing else', () => {
-    expect(replaceFigures(file, 'text', 'new\n')).to.equal(
+    expect(replaceFigures(file, { suite: 'text' }, 'new\n')).to.equal(
       'before\n<!-- figures text: begin -->\n\nnew\n\n<!-- figures text: end -->\nafter\n',
     )
   })
 
   it('refuses a file without the marks of the suite', () => {
-    expect(() => replaceFigures(file, 'vector', 'new')).to.throw('figures vector: begin')
+    expect(() => replaceFigures(file, { suite: 'vector' }, 'new')).to.throw('figures vector: begin')
+  })
+
+  it('keeps the figures of a suite when some of its rows are measured', () => {
+    const rows = ['size', 'load']
+    const own = file.replaceAll('figures text', 'figures text size,load 500')
+    const name = { suite: 'text', rows, documents: 500 }
+
+    expect(() => replaceFigures(file, { suite: 'text', rows }, 'new')).to.throw('text size,load: b')
+    expect(replaceFigures(file + own, name, 'new')).to.equal(
+      file + own.replace('\nold\n', '\n\nnew\n\n'),
+    )
   })
 })
