@@ -29,7 +29,7 @@ export async function commandTables(): Promise<Readonly<Record<string, () => str
         ['Command', 'What it does'],
         commands.map((command) => [
           `[\`${nameOf(command)}\`](#${slugOf(nameOf(command))})`,
-          command.summary() === '' ? command.description() : command.summary(),
+          subjectOf(command),
         ]),
       ),
     commands: () =>
@@ -43,6 +43,15 @@ export async function commandTables(): Promise<Readonly<Record<string, () => str
 function leavesOf(command: Command): readonly Command[] {
   const inside = command.commands.filter((one) => one.name() !== 'help')
   return inside.length === 0 ? [command] : inside.flatMap(leavesOf)
+}
+
+/** On one line, without the form of a sentence, as the help lists commands. */
+function subjectOf(command: Command): string {
+  if (command.summary() !== '') return command.summary()
+  return command
+    .description()
+    .replace(/^./, (letter) => letter.toLowerCase())
+    .replace(/\.$/, '')
 }
 
 function nameOf(command: Command): string {

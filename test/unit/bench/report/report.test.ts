@@ -139,8 +139,8 @@ describe('bench report', () => {
 
   it('keeps the figures of a suite when some of its rows are measured', () => {
     const rows = ['size', 'load']
-    const own = file.replaceAll('figures text', 'figures text size,load 500')
-    const name = { suite: 'text', rows, documents: 500 }
+    const own = file.replaceAll('figures text', 'figures text size,load 500 quick')
+    const name = { suite: 'text', rows, documents: 500, quick: true }
 
     expect(() => replaceFigures(file, { suite: 'text', rows }, 'new')).to.throw('text size,load: b')
     expect(replaceFigures(file + own, name, 'new')).to.equal(
