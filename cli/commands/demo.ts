@@ -20,7 +20,7 @@ import { openStoreInference } from './swarm-inference.ts'
 import { startSwarm } from './swarm.ts'
 
 const NODE_MODULES = path.resolve(import.meta.dirname, '../../node_modules')
-/** Other ports than those of `quarry swarm`: README starts one next, and the demo may stay. */
+/** Other ports than those of `quarry swarm`: a tutorial starts one next, and the demo may stay. */
 export const DEMO_PORTS = { api: 8090, health: 4220 } as const
 const LOG_LEVEL = 'warn'
 /** A directory of its own, because the default directory of `quarry swarm` holds the user's data. */
