@@ -99,7 +99,10 @@ export function describeSegmentedCrash(
           if (chance < 0.1 && applied < CHANGES) {
             applied += 1
             const batch = packBatch(applied, history.changes.slice(applied - 1, applied))
-            await applyWhile(engine.apply(batch, () => undefined), releaseOne)
+            await applyWhile(
+              engine.apply(batch, () => undefined),
+              releaseOne,
+            )
           } else if (chance < 0.15) {
             void engine.makeRoom()
           } else if (chance < 0.9) {

@@ -29,7 +29,7 @@ export interface MergedLists {
   readonly texts: readonly TextList[]
   readonly nearest: readonly NearestList[]
   readonly config: MergeConfig
-  /** So many hits of each list count. */
+  /** How many hits of each list count. */
   readonly windowSize: number
 }
 
