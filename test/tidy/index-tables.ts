@@ -13,6 +13,16 @@ export const STATUSES: readonly string[] = ['In force.', 'Changed by [', 'Supers
 /** By folder of docs/, the heading of its pages in the list of all. */
 const SECTIONS = ['tutorials', 'how-to', 'reference', 'reference/formats', 'explanation', 'lab']
 
+/** Tutorials in the order in which they build on each other; other pages go by their names. */
+const LEARNED: readonly string[] = [
+  'first-store',
+  'search-by-meaning',
+  'search-page',
+  'models',
+  'three-nodes',
+  'first-cluster',
+]
+
 export const ALL_PAGES_TABLES = Object.fromEntries(
   SECTIONS.map((folder): [string, () => string] => [folder, () => listOf(`docs/${folder}`)]),
 )
@@ -48,12 +58,17 @@ export function statusOf(decision: string): string | undefined {
 function listOf(folder: string): string {
   return globSync(`${folder}/*.md`, { cwd: ROOT })
     .toSorted()
+    .toSorted((a, b) => placeOf(a) - placeOf(b))
     .filter((file) => path.basename(file) !== 'README.md')
     .map((file) => {
       const text = textOf(file)
       return `- [${titleOf(text)}](${path.relative('docs', file)}): ${firstSentence(text)}`
     })
     .join('\n')
+}
+
+function placeOf(file: string): number {
+  return LEARNED.indexOf(path.basename(file, '.md'))
 }
 
 function textOf(file: string): string {
