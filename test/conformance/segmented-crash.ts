@@ -15,7 +15,7 @@ import {
   remove,
   type OpenedEngine,
 } from '../support/worlds/opened-engine.ts'
-import { SegmentedHistory } from '../support/worlds/segmented-history.ts'
+import { listedFiles, SegmentedHistory } from '../support/worlds/segmented-history.ts'
 import type { SegmentedUnderTest } from '../support/worlds/segmented-kinds.ts'
 import { describing } from '../support/worlds/text-world.ts'
 
@@ -131,15 +131,9 @@ export function describeSegmentedCrash(
       while (index.engine.maintain());
 
       history.expectHolds(index, CHANGES)
-      expect(readdirSync(directory())).to.have.members(listedFiles(index))
-    }
-
-    /** The files that the manifest names, and the manifest. */
-    function listedFiles({ engine }: OpenedEngine): readonly string[] {
-      const links = path.join(bench.root, 'links')
-      rmSync(links, { recursive: true, force: true })
-      mkdirSync(links)
-      return engine.snapshot(links).files.map(({ name: file }) => file)
+      expect(readdirSync(directory())).to.have.members(
+        listedFiles(index, path.join(bench.root, 'links')),
+      )
     }
   })
 }

@@ -14,7 +14,7 @@ import { FullDisk } from '../support/fakes/full-disk.ts'
 import { HeldDiskWork } from '../support/fakes/held-disk-work.ts'
 import { openFilesBelow } from '../support/open-files.ts'
 import { EngineBench, jsonChange, type OpenedEngine } from '../support/worlds/opened-engine.ts'
-import { SegmentedHistory } from '../support/worlds/segmented-history.ts'
+import { listedFiles, SegmentedHistory } from '../support/worlds/segmented-history.ts'
 import type { SegmentedUnderTest } from '../support/worlds/segmented-kinds.ts'
 import { describing } from '../support/worlds/text-world.ts'
 
@@ -151,6 +151,8 @@ export function describeSegmentedIndex(
         using reopened = bench.open()
         expect(reopened.engine.checkpoint).to.equal(checkpoint)
         history.expectHolds(reopened, checkpoint)
+        const listed = listedFiles(reopened, images())
+        expect(readdirSync(path.join(bench.root, 'index'))).to.have.members(listed)
       }
     }).timeout(120_000)
 

@@ -196,8 +196,12 @@ export class SegmentedIndex<
     return this.#parts.all
   }
 
+  /** Each change asks for it. */
   protected get newestFirst(): readonly (Memory | Live)[] {
-    return [...this.unsealed.toReversed(), ...this.sealed.map(({ live }) => live)]
+    const parts: (Memory | Live)[] = [this.#memory]
+    if (this.#frozen !== undefined) parts.push(this.#frozen)
+    for (const { live } of this.#parts.all) parts.push(live)
+    return parts
   }
 
   /** Holds the sealed segments for a search until the callback is called, which it may be more than once (SI5). */

@@ -1,5 +1,6 @@
 // Random writes and deletions, one for each sequence, and what an index holds after each of them.
 
+import { mkdirSync, rmSync } from 'node:fs'
 import { expect } from 'chai'
 import type { Random } from '../../../lib/random.ts'
 import type { DocumentChange } from '../../../node/index/host/document-batch.ts'
@@ -63,4 +64,11 @@ function heldIn(words: ReadonlyMap<string, string>): Held {
   const keysOf = (word: string): readonly string[] =>
     [...words].flatMap(([key, other]) => (other === word ? [key] : [])).toSorted()
   return { tide: keysOf('tide'), road: keysOf('road') }
+}
+
+/** The manifest and the files that it names. `links` is a directory that may be there. */
+export function listedFiles({ engine }: OpenedEngine, links: string): readonly string[] {
+  rmSync(links, { recursive: true, force: true })
+  mkdirSync(links)
+  return engine.snapshot(links).files.map(({ name }) => name)
 }
