@@ -156,6 +156,45 @@ export function describeSegmentedIndex(
       }
     }).timeout(120_000)
 
+    for (const isClosed of [false, true]) {
+      const when = isClosed ? 'at the next opening if it was closed' : 'when the search has ended'
+      it(`removes files of merged segments that a search reads ${when} (SI5)`, () => {
+        const index = bench.open()
+        const files = (): readonly string[] => readdirSync(path.join(bench.root, 'index'))
+        const batch = Array.from({ length: SEARCHED }, (_, n) => put(`k${n}`, 'tide'))
+        for (let sequence = 1; sequence <= 2; sequence += 1) {
+          index.apply(
+            sequence,
+            batch.slice((sequence - 1) * (SEARCHED / 2), (sequence * SEARCHED) / 2),
+          )
+          runAtOnce(index.engine.flush(sequence))
+        }
+        const searched = files().filter((file) => /^\d/.test(file))
+        const search = index.engine.answer(tested.find('tide'))
+        const isEnded = search.next().done
+        while (index.engine.maintain());
+        for (let sequence = 3; sequence <= 4; sequence += 1) {
+          index.apply(sequence, batch)
+          runAtOnce(index.engine.flush(sequence))
+        }
+        while (index.engine.maintain());
+        const whileSearched = files()
+
+        if (isClosed) index.engine.close()
+        search.return(undefined)
+        const left = files()
+        if (!isClosed) index.engine.close()
+        using reopened = bench.open()
+
+        expect(isEnded).to.equal(false)
+        expect(whileSearched).to.include.members([...searched])
+        const stale = (names: readonly string[]) => names.filter((one) => searched.includes(one))
+        expect(stale(left)).to.have.members(isClosed ? [...searched] : [])
+        expect(stale(files())).to.deep.equal([])
+        expect(reopened.find('tide')).to.have.length(SEARCHED)
+      })
+    }
+
     it('refuses files that are missing or cut short', async () => {
       fill(historyOf(150))
       const files = readdirSync(path.join(bench.root, 'index'))
@@ -201,6 +240,9 @@ export function describeSegmentedIndex(
     })
   })
 }
+
+/** A search for as many documents takes several steps. */
+const SEARCHED = 900
 
 /** A history with flushes and steps of maintenance at random moments. `onStep` hears the last sequence after each step. */
 function live(

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import type { DenseIndexSettings } from '../../../../../../node/embedding/settings.ts'
 import { defaultRowsIndexLimits } from '../../../../../../node/index/rows/row-segments.ts'
-import { nearestTo, putVectors } from '../../../../../support/worlds/vector-documents.ts'
+import { putVectors } from '../../../../../support/worlds/vector-documents.ts'
 import { VectorWorld } from '../../../../../support/worlds/vector-world.ts'
 
 const SETTINGS: DenseIndexSettings = {
@@ -52,39 +52,6 @@ describe('an index of vectors on disk', () => {
     expect(segments.length).to.be.below(3)
     expect(world.engine.report().documents).to.equal(50)
   })
-
-  const files = (): readonly string[] => readdirSync(path.join(root, 'index'))
-
-  for (const isClosed of [false, true]) {
-    const when = isClosed
-      ? 'at the next opening if it was closed'
-      : 'when the last search has ended'
-    it(`removes a segment that was merged away and is being searched ${when}`, () => {
-      const world = open('index')
-      for (let n = 0; n < 40; n += 1) {
-        world.apply(putVectors({ key: `k${n}`, ordinal: n, rows: [{ vector: vectorOf(n) }] }))
-        if (n % 20 === 19) world.flush()
-      }
-      const searched = files().filter((name) => name.endsWith('.vectors'))
-      const search: Iterator<unknown> = world.engine.answer(nearestTo(ORIGIN))
-      const isEnded = search.next().done
-      world.settle()
-      const merged = files()
-
-      if (isClosed) world[Symbol.dispose]()
-      search.return?.()
-      const left = files()
-      if (isClosed) open('index')[Symbol.dispose]()
-      else world[Symbol.dispose]()
-
-      expect(isEnded).to.equal(false)
-      expect(searched).to.have.length(2)
-      expect(merged).to.include.members(searched)
-      if (isClosed) expect(left).to.deep.equal(merged)
-      else expect(left).to.not.include(searched[0])
-      expect(searched.filter((name) => files().includes(name))).to.deep.equal([])
-    })
-  }
 
   it('removes what a crash left half written', () => {
     const first = open('index')
