@@ -20,6 +20,13 @@ export function isWhole(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value)
 }
 
+/** The record that JSON text is. Throws what `invalid` makes for anything else. */
+export function readJsonRecord(bytes: Uint8Array, invalid: () => Error): JsonRecord {
+  const record = parseJsonRecord(bytes)
+  if (record === undefined) throw invalid()
+  return record
+}
+
 /** The record that JSON text is; undefined for anything else. */
 export function parseJsonRecord(bytes: Uint8Array): JsonRecord | undefined {
   try {

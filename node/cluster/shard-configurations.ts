@@ -6,7 +6,7 @@ import type { InSyncChange, NodeId, ShardConfiguration } from '../replication/co
 import type { ClusterMap } from './cluster-map.ts'
 
 /** Names a shard of a table. */
-interface ShardName {
+export interface ShardName {
   readonly tableId: string
   readonly id: string
 }
@@ -26,7 +26,7 @@ export interface ShardControl {
   confirm(): Promise<ShardConfiguration>
 }
 
-/** The configurations of the map, for a host of replicas. */
+/** The configurations of the map, for a host of replicas. The node's map implements it. */
 export interface ShardConfigurations {
   configurationOf(shard: ShardName): ShardConfiguration | undefined
   /** Calls `listener` with each later configuration; it must not throw. Returns how to stop. */

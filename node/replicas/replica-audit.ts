@@ -20,7 +20,8 @@ import type { SnapshotSource } from '../replication/snapshot/snapshot-source.ts'
 import { parseShardId, type ShardId } from '../shard/shard-id.ts'
 import { findDamagedTable } from '../storage/level-table-check.ts'
 import type { ReplicaCounts } from './replica-counts.ts'
-import type { HostedReplica, ReplicaHost, ShardConfigurations } from './replica-host.ts'
+import type { ShardConfigurations } from '../cluster/shard-configurations.ts'
+import type { HostedReplica, ReplicaHost } from './replica-host.ts'
 
 /** The number is part of the peer protocol. */
 const DIFFERENT = 99

@@ -25,7 +25,8 @@ import type { TableSettings } from '../shard/command/table-settings.ts'
 import { parseShardId, type ShardId } from '../shard/shard-id.ts'
 import type { ShardRecord } from '../catalog/records/shard-record.ts'
 import type { ReplicaCounts } from './replica-counts.ts'
-import type { ReplicaHost, ShardConfigurations, ShardName } from './replica-host.ts'
+import type { ShardConfigurations, ShardName } from '../cluster/shard-configurations.ts'
+import type { ReplicaHost } from './replica-host.ts'
 
 /** The number is part of the peer protocol. */
 const SNAPSHOT_OFFER = 20

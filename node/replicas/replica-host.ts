@@ -13,6 +13,7 @@ import { isServiceError, messageOf, ServiceError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { SleepWatch } from '../../lib/sleep-watch.ts'
 import type { HybridClock } from '../clock/hybrid-clock.ts'
+import type { ShardConfigurations, ShardName } from '../cluster/shard-configurations.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { NodeId, ReplicaId, ShardConfiguration } from '../replication/core/configuration.ts'
 import { LogIndex, type LogPosition } from '../replication/core/log-index.ts'
@@ -21,7 +22,7 @@ import { openReplicaLogs, type ReplicaLog } from '../replication/log/replica-log
 import { shardOfMessage } from '../replication/shell/message-codec.ts'
 import { NodeBeats, type BeatNetwork } from '../replication/shell/node-beats.ts'
 import type { ReplicatedLog } from '../replication/shell/replicated-log.ts'
-import type { ReplicaControl, ReplicaNetwork } from '../replication/shell/replica-surroundings.ts'
+import type { ReplicaNetwork } from '../replication/shell/replica-surroundings.ts'
 import type { RestingLog } from '../replication/shell/resting-log.ts'
 import type { TableSettings } from '../shard/command/table-settings.ts'
 import type { IndexParts } from '../shard/following/shard-indexes.ts'
@@ -38,27 +39,6 @@ import { ClosingRound } from './closing-round.ts'
 
 /** How often each replica is told that time passes. Heartbeats are due every 250 ms. */
 const TICK_MS = 50
-
-/** Names a shard of a table, as the control plane does. */
-export interface ShardName {
-  readonly tableId: string
-  readonly id: ShardId
-}
-
-/** What the control plane says of shards. The cluster map implements it. */
-export interface ShardConfigurations {
-  configurationOf(shard: ShardName): ShardConfiguration | undefined
-  /** Calls `listener` with each later configuration; it must not throw. Returns how to stop. */
-  onConfiguration(
-    shard: ShardName,
-    listener: (configuration: ShardConfiguration) => void,
-  ): () => void
-  controlOf(shard: ShardName): ReplicaControl
-  /** The nodes that are about to stop, with the lives that end. */
-  leaving(): ReadonlyMap<NodeId, number>
-  /** Calls `listener` after `leaving` has changed; it must not throw. Returns how to stop. */
-  onLeaving(listener: () => void): () => void
-}
 
 /** What all replicas of the node share. The host closes replicas and stores, and none of these parts. */
 export interface ReplicaHostOptions {
@@ -82,7 +62,7 @@ export interface ReplicaHostOptions {
   /** Another node has proof that a replica here lacks what it acknowledged: the data directory went back. */
   readonly onContradicted?: () => void
   /** A follower of a shard that this node leads lacks entries that the journal has no longer. */
-  readonly offerSnapshot?: (shard: ShardName, to: NodeId) => void
+  readonly offerSnapshot?: (id: ShardId, to: NodeId) => void
 }
 
 /** An open replica and its table. */
@@ -290,7 +270,7 @@ export class ReplicaHost {
           this.#counts.damaged += 1
           onContradicted?.()
         },
-        ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(name, to) }),
+        ...(offerSnapshot && { offerSnapshot: (to: NodeId) => offerSnapshot(id, to) }),
       },
     })
     return shard

@@ -7,10 +7,7 @@
 // A document deleted or expired between search and fetch is left out of the hits.
 
 import { unlessAborted } from '../../lib/unless-aborted.ts'
-import type { HeldMemory } from '../../lib/http/request-memory.ts'
-import { TEXT_INDEX } from '../index/kinds/text-descriptor.ts'
 import type { Query } from '../query/query-tree.ts'
-import type { QueryRequest } from '../query/request/query-request.ts'
 import type { FoundHits } from './hits/found-hits.ts'
 import { MergedQuery } from './hits/merged-query.ts'
 import { chooseVectors } from './plan/chosen-vectors.ts'
@@ -23,20 +20,11 @@ import { QueryDeadline } from './run/query-deadline.ts'
 import { anyWord, planLists } from './plan/plan-lists.ts'
 import type { QueryLists } from './plan/query-lists.ts'
 import type { QueryHit, QueryProfile, QueryResult, QuerySuggestion } from './run/query-result.ts'
-import { conditionsOf, QueryRun } from './run/query-run.ts'
+import { conditionsOf, QueryRun, type AskedQuery } from './run/query-run.ts'
 import type { ShardFanOut } from './run/shard-fan-out.ts'
 import { splitProjection } from '../reads/special/special-selection.ts'
 import { mayHaveUnknownWord, suggestFor } from './suggestions/suggestions.ts'
-import { TextSearcher } from './hits/text-searcher.ts'
 import { findWords } from './hits/words-query.ts'
-
-/** One query, with the signal of the client that waits for it. */
-export interface AskedQuery {
-  readonly request: QueryRequest
-  readonly signal: AbortSignal
-  /** Charged with the documents of the answer; undefined: they are counted for nobody. */
-  readonly memory?: HeldMemory | undefined
-}
 
 /**
  * Refused: INVALID_ARGUMENT, NOT_FOUND (an index), DEADLINE_EXCEEDED, CANCELLED, OVERLOADED, the error of a
@@ -45,14 +33,15 @@ export interface AskedQuery {
 export async function queryTable(
   parts: QueryParts,
   table: QueriedTable,
-  { request, signal, memory }: AskedQuery,
+  asked: AskedQuery,
 ): Promise<QueryResult> {
+  const { request, signal } = asked
   using deadline = new QueryDeadline(parts.clock, request.timeoutMs, signal)
   try {
     const choosing = chooseVectors(table, request)
     const chosen = choosing && (await unlessAborted(choosing, deadline.signal))
     const plan = planLists(table, request, chosen?.name)
-    const run = new QueryRun(parts, table, { request, deadline, memory })
+    const run = new QueryRun(parts, table, asked, deadline)
     return await new TableQuery(run, plan, chosen?.warning).run()
   } catch (error) {
     throw deadline.explain(error)
@@ -124,24 +113,8 @@ class TableQuery {
       const shard = table.shardOf(key)
       return this.#fanOut.attempt(shard, () => shard.read(key))
     }
-    const textIndex = this.#textIndex
-    const mark =
-      textIndex === undefined
-        ? undefined
-        : buildMarkDocuments(
-            { highlight: request.highlight, fullText: this.#words },
-            {
-              shardOf: (key) => table.shardOf(key),
-              ask: async (shard, marks) => {
-                const asked = {
-                  kind: TEXT_INDEX.kind,
-                  question: 'highlight',
-                  request: marks,
-                } as const
-                return this.#fanOut.attempt(shard, () => this.#run.ask(shard, textIndex, asked))
-              },
-            },
-          )
+    const sought = { index: this.#textIndex, query: this.#words }
+    const mark = buildMarkDocuments(this.#run, sought, this.#fanOut)
     const split = request.projection && splitProjection(request.projection)
     const special = split?.special && table.specialOf?.(split.special, this.#run.signal)
     const part = special && {
@@ -169,22 +142,10 @@ class TableQuery {
     const sought = request.vectors?.sought
     // Words of a question may be mistyped, too, whether they are looked for or embedded.
     const meant = sought?.kind === 'text' ? anyWord(sought.text) : undefined
-    const conditions = conditionsOf(request, this.#words ?? meant)
     if (index === undefined) return []
-    const first = { kind: 'first', limit: 0 } as const
-    const search = { index, conditions, order: [], window: first, aggregations: new Map() }
-    const searcher = new TextSearcher(this.#run, { ...search, isScored: true }, this.#fanOut)
-    return suggestFor(
-      { query: conditions.query, queryString: request.queryString, isOnlyUnknown },
-      {
-        words: (words) => {
-          const asked = { kind: TEXT_INDEX.kind, question: 'suggest', request: words } as const
-          return this.#fanOut.askAll((shard) => searcher.ask(shard, asked))
-        },
-        statistics: (terms) => searcher.tableStatistics({ ...conditions, query: terms }),
-        sliced: (work) => this.#run.sliced(work),
-      },
-    )
+    const conditions = conditionsOf(request, this.#words ?? meant)
+    const rules = { queryString: request.queryString, isOnlyUnknown }
+    return suggestFor(this.#run, { index, conditions, ...rules }, this.#fanOut)
   }
 
   #profile({ profile }: FoundHits): QueryProfile {

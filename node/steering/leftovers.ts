@@ -2,7 +2,7 @@
 // has it remove the ones that the operator names. Format of the call: docs/reference/formats/replica-calls.md.
 
 import { ServiceError } from '../../lib/errors.ts'
-import { isText, isWhole, parseJsonRecord, type JsonRecord } from '../../lib/json-record.ts'
+import { isText, isWhole, readJsonRecord } from '../../lib/json-record.ts'
 import type { PeerHandlers, PeerLink } from '../peer/peer.ts'
 import type { NodeId } from '../replication/core/configuration.ts'
 import { parseShardId, type ShardId } from '../shard/shard-id.ts'
@@ -44,7 +44,7 @@ export class Leftovers {
 
   handlers(): PeerHandlers {
     const handle = async ({ body }: { readonly body: Buffer }): Promise<Buffer> => {
-      const answer = await this.#own(shardsIn(recordIn(body)['shards']))
+      const answer = await this.#own(shardsIn(readJsonRecord(body, invalid)['shards']))
       return Buffer.from(JSON.stringify(answer))
     }
     return new Map([[COLLECT, { kind: 'call', handle }]])
@@ -63,7 +63,7 @@ export class Leftovers {
 }
 
 function decode(bytes: Buffer): CollectAnswer {
-  const { removed, leftovers, leftover_count: count } = recordIn(bytes)
+  const { removed, leftovers, leftover_count: count } = readJsonRecord(bytes, invalid)
   if (!isWhole(count)) throw invalid()
   return { removed: shardsIn(removed), leftover_count: count, leftovers: shardsIn(leftovers) }
 }
@@ -71,12 +71,6 @@ function decode(bytes: Buffer): CollectAnswer {
 function shardsIn(value: unknown): readonly ShardId[] {
   if (!Array.isArray(value) || value.length > LEFTOVERS_MAX || !value.every(isText)) throw invalid()
   return value.map(parseShardId)
-}
-
-function recordIn(bytes: Buffer): JsonRecord {
-  const record = parseJsonRecord(bytes)
-  if (record === undefined) throw invalid()
-  return record
 }
 
 function invalid(): ServiceError {

@@ -308,7 +308,7 @@ function openHost(
     ...own,
     network: new ReplicaPeers({ linkTo, log }),
     configurations: shardConfigurations(parts.map),
-    offerSnapshot: ({ id }, to) => offerCopy(linkTo(to), id),
+    offerSnapshot: (id, to) => offerCopy(linkTo(to), id),
     onContradicted: parts.onDamaged,
     counts,
   })

@@ -135,7 +135,7 @@ class DiskNode {
       },
       indexes: undefined,
       led: new LedShards(),
-      offerSnapshot: ({ id }, to) => offerCopy(linksFrom(to), id),
+      offerSnapshot: (id, to) => offerCopy(linksFrom(to), id),
     })
     const source = await SnapshotSource.open({
       replicaOf: () => host.find(SHARD)?.copied,

@@ -8,7 +8,7 @@ import {
   isListOf,
   isText,
   isWhole,
-  parseJsonRecord,
+  readJsonRecord,
   type JsonRecord,
 } from '../../../lib/json-record.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
@@ -103,7 +103,7 @@ export function encodeRequest(request: ControllerRequest): Buffer {
 
 /** Throws INVALID_ARGUMENT for other bytes. */
 export function decodeRequest(bytes: Buffer): ControllerRequest {
-  const { kind, path, from, to, query } = recordIn(bytes)
+  const { kind, path, from, to, query } = readJsonRecord(bytes, invalid)
   if (kind === 'report') return { kind }
   if (kind === 'shards' && isJsonRecord(query)) return { kind, query: queryIn(query) }
   if (kind === 'transfer' && isName(path) && isName(to)) return { kind, path, to }
@@ -119,7 +119,7 @@ export function encodeAnswer(answer: ControllerAnswer): Buffer {
 
 /** Reads what a node of the cluster has answered; members without a value are absent. */
 export function decodeAnswer(bytes: Buffer): ControllerAnswer {
-  const { kind, reason, report, shards } = recordIn(bytes)
+  const { kind, reason, report, shards } = readJsonRecord(bytes, invalid)
   if (kind === 'accepted') return ACCEPTED
   if (kind === 'refused' && isText(reason)) return { kind, reason }
   if (kind === 'report' && isReport(report)) return { kind, report }
@@ -135,7 +135,7 @@ export function encodeTold({ sizes, disk: told }: NodeTold): Buffer {
 
 /** Throws INVALID_ARGUMENT for other bytes. Earlier versions say nothing of disks. */
 export function decodeTold(bytes: Buffer): NodeTold {
-  const { sizes, disk } = recordIn(bytes)
+  const { sizes, disk } = readJsonRecord(bytes, invalid)
   if (!Array.isArray(sizes) || sizes.length > SIZES_MAX) throw invalid()
   return { sizes: sizesIn(sizes), ...(disk === undefined ? {} : { disk: diskIn(disk) }) }
 }
@@ -197,12 +197,6 @@ function isShardReport(value: unknown): value is ShardReport {
   const { path, epoch, replicas, inSync, minInSync, replicationFactor } = value
   const numbers = [epoch, minInSync, replicationFactor]
   return isText(path) && numbers.every(isWhole) && [replicas, inSync].every(Array.isArray)
-}
-
-function recordIn(bytes: Buffer): JsonRecord {
-  const record = parseJsonRecord(bytes)
-  if (record === undefined) throw invalid()
-  return record
 }
 
 function invalid(): ServiceError {

@@ -2,7 +2,7 @@
 // Format: docs/reference/formats/controller-calls.md.
 
 import { ServiceError } from '../../../lib/errors.ts'
-import { isText, isWhole, parseJsonRecord, type JsonRecord } from '../../../lib/json-record.ts'
+import { isText, isWhole, readJsonRecord } from '../../../lib/json-record.ts'
 import type { PeerHandlers, PeerLink } from '../../peer/peer.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
 import type { LogEnd } from '../../replication/core/fit-leaders.ts'
@@ -62,13 +62,13 @@ function encodeEnds({ incarnation, ends }: AnsweredEnds): Buffer {
 }
 
 function decodePaths(bytes: Buffer): readonly ShardPath[] {
-  const { paths } = recordIn(bytes)
+  const { paths } = readJsonRecord(bytes, invalid)
   if (!Array.isArray(paths) || paths.length > ENDS_MAX || !paths.every(isText)) throw invalid()
   return paths
 }
 
 function decodeEnds(bytes: Buffer): AnsweredEnds {
-  const { incarnation, ends } = recordIn(bytes)
+  const { incarnation, ends } = readJsonRecord(bytes, invalid)
   if (!isWhole(incarnation) || !Array.isArray(ends)) throw invalid()
   return {
     incarnation,
@@ -79,12 +79,6 @@ function decodeEnds(bytes: Buffer): AnsweredEnds {
       return { path, epoch, sequence }
     }),
   }
-}
-
-function recordIn(bytes: Buffer): JsonRecord {
-  const record = parseJsonRecord(bytes)
-  if (record === undefined) throw invalid()
-  return record
 }
 
 function invalid(): ServiceError {

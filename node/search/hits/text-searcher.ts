@@ -5,7 +5,6 @@
 //   for the scores
 
 import { runInTurn } from '../../../lib/sliced.ts'
-import type { IndexAnswer, IndexRequest, QuestionOf } from '../../index/kinds/index-questions.ts'
 import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
 import { compareHits } from '../../index/text/search/hit-order.ts'
 import { mergeHits, mergeLastHits } from '../../index/text/search/merge-hits.ts'
@@ -25,8 +24,6 @@ import type { SortKey } from '../../query/request/query-cursor.ts'
 import type { QueriedShard } from '../tables/queried-table.ts'
 import type { QueryRun } from '../run/query-run.ts'
 import type { ShardFanOut } from '../run/shard-fan-out.ts'
-
-type TextKind = typeof TEXT_INDEX.kind
 
 /** What is searched for in a full-text index. */
 export interface TextSearch {
@@ -85,29 +82,12 @@ export class TextSearcher {
     return this.#run.sliced(merge(lists, window.limit, compare))
   }
 
-  /** The statistics of the table that the scores of this query depend on. */
-  async tableStatistics(conditions: TextConditions): Promise<TextStatistics> {
-    const asked = {
-      kind: TEXT_INDEX.kind,
-      question: 'statistics',
-      request: { conditions },
-    } as const
-    return mergeStatistics(await this.#run.askTogether(this.#fanOut, this.#search.index, asked))
-  }
-
-  ask<Name extends QuestionOf<TextKind>>(
-    shard: QueriedShard,
-    asked: IndexRequest<TextKind, Name>,
-  ): Promise<IndexAnswer<TextKind, Name>> {
-    return this.#run.ask(shard, this.#search.index, asked)
-  }
-
   /** Undefined for a table of one shard, which uses its own statistics. */
   async #statistics(): Promise<TextStatistics | undefined> {
     if (this.#search.statistics !== undefined) return this.#search.statistics
     if (this.#fanOut.total === 1) return undefined
     return this.#search.isScored
-      ? this.tableStatistics(this.#search.conditions)
+      ? tableStatistics(this.#run, this.#search, this.#fanOut)
       : mergeStatistics([])
   }
 
@@ -125,7 +105,7 @@ export class TextSearcher {
     return this.#fanOut.askAll(async (shard) => {
       const request = { ...search, conditions: { ...conditions, filter: filterOf(shard) } }
       const asked = { kind: TEXT_INDEX.kind, question: 'search', request } as const
-      return this.#unpacked(await this.ask(shard, asked))
+      return this.#unpacked(await this.#run.ask(shard, this.#search.index, asked))
     })
   }
 
@@ -141,4 +121,15 @@ export class TextSearcher {
   async #unpacked(packed: PackedAnswer): Promise<TextSearchAnswer> {
     return runInTurn(unpackAnswer(packed), { clock: this.#run.clock, signal: this.#run.signal })
   }
+}
+
+/** The statistics of the table that the scores of a query depend on. */
+export async function tableStatistics(
+  run: QueryRun,
+  { index, conditions }: Pick<TextSearch, 'index' | 'conditions'>,
+  fanOut: ShardFanOut<QueriedShard>,
+): Promise<TextStatistics> {
+  const request = { conditions }
+  const asked = { kind: TEXT_INDEX.kind, question: 'statistics', request } as const
+  return mergeStatistics(await run.askTogether(fanOut, index, asked))
 }

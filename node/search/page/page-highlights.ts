@@ -1,7 +1,11 @@
 // Asks the index worker of each found document's shard to mark the words of the query.
 
-import type { Highlights, TextHighlightRequest } from '../../index/text/search/text-search.ts'
-import type { QueryRequest } from '../../query/request/query-request.ts'
+import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
+import type { Highlights } from '../../index/text/search/text-search.ts'
+import type { Query } from '../../query/query-tree.ts'
+import type { QueryRun } from '../run/query-run.ts'
+import type { ShardFanOut } from '../run/shard-fan-out.ts'
+import type { QueriedShard } from '../tables/queried-table.ts'
 
 /** A document of the page, as it is stored. */
 export interface FoundDocument {
@@ -14,32 +18,33 @@ export type MarkDocuments = (
   documents: readonly FoundDocument[],
 ) => Promise<readonly (Highlights | undefined)[]>
 
-/** One entry for each document, undefined where no word is marked; undefined if the shard failed. */
-type AskShard<Shard> = (
-  shard: Shard,
-  request: TextHighlightRequest,
-) => Promise<readonly (Highlights | undefined)[] | undefined>
+/** The words of the query, and the full-text index that knows them in documents. */
+interface MarkedWords {
+  readonly index: string | undefined
+  readonly query: Query | undefined
+}
 
-/** Undefined if the query asks for no highlights, or looks for no words. */
-export function buildMarkDocuments<Shard>(
-  { highlight, fullText }: Pick<QueryRequest, 'highlight' | 'fullText'>,
-  shards: { readonly shardOf: (key: Buffer) => Shard; readonly ask: AskShard<Shard> },
+/** Undefined if the query asks for no highlights or looks for no words, or the table has no full-text index. */
+export function buildMarkDocuments(
+  run: QueryRun,
+  { index, query }: MarkedWords,
+  fanOut: ShardFanOut<QueriedShard>,
 ): MarkDocuments | undefined {
-  const query = fullText
-  if (highlight === undefined || query === undefined) return undefined
+  const { table, request } = run
+  const { highlight } = request
+  if (index === undefined || highlight === undefined || query === undefined) return undefined
   return async (documents) => {
-    const byShard = new Map<Shard, number[]>()
-    for (const [at, { key }] of documents.entries()) {
-      const shard = shards.shardOf(key)
-      byShard.set(shard, [...(byShard.get(shard) ?? []), at])
-    }
     const marked: (Highlights | undefined)[] = documents.map(() => undefined)
-    const markIn = async ([shard, places]: [Shard, readonly number[]]): Promise<void> => {
-      const texts = places.map((at) => Uint8Array.from(documents[at]?.json ?? []))
-      const answer = await shards.ask(shard, { query, highlight, documents: texts })
-      for (const [i, at] of places.entries()) marked[at] = answer?.[i]
-    }
-    await Promise.all([...byShard].map(markIn))
+    const numbered = documents.map(({ key, json }, at) => ({ key, json, at }))
+    const byShard = Map.groupBy(numbered, ({ key }) => table.shardOf(key))
+    const asking = [...byShard].map(async ([shard, some]) => {
+      const texts = some.map(({ json }) => Uint8Array.from(json))
+      const marks = { query, highlight, documents: texts }
+      const asked = { kind: TEXT_INDEX.kind, question: 'highlight', request: marks } as const
+      const answer = await fanOut.attempt(shard, () => run.ask(shard, index, asked))
+      for (const [i, { at }] of some.entries()) marked[at] = answer?.[i]
+    })
+    await Promise.all(asking)
     return marked
   }
 }

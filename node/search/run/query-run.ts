@@ -18,11 +18,12 @@ import type { QueriedShard, QueriedTable, QueryParts } from '../tables/queried-t
 import type { QueryDeadline } from './query-deadline.ts'
 import type { QueryPhases } from './query-result.ts'
 
-/** A query with its deadline. */
-export interface DatedQuery {
+/** One query, with the signal of the client that waits for it. */
+export interface AskedQuery {
   readonly request: QueryRequest
-  readonly deadline: QueryDeadline
-  readonly memory: HeldMemory | undefined
+  readonly signal: AbortSignal
+  /** Charged with the documents of the answer; undefined: they are counted for nobody. */
+  readonly memory?: HeldMemory | undefined
 }
 
 /** What all steps of one query share: its table, its request, its deadline, and what its phases took. */
@@ -41,7 +42,12 @@ export class QueryRun {
     fetch: 0,
   }
 
-  constructor(parts: QueryParts, table: QueriedTable, { request, deadline, memory }: DatedQuery) {
+  constructor(
+    parts: QueryParts,
+    table: QueriedTable,
+    { request, memory }: AskedQuery,
+    deadline: QueryDeadline,
+  ) {
     this.parts = parts
     this.table = table
     this.request = request
@@ -148,10 +154,5 @@ export function conditionsOf(
   { filter, exclusion, keyPrefix }: Pick<QueryRequest, 'filter' | 'exclusion' | 'keyPrefix'>,
   query: QueryRequest['fullText'],
 ): TextConditions {
-  return {
-    query,
-    filter,
-    exclusion,
-    keyPrefix,
-  }
+  return { query, filter, exclusion, keyPrefix }
 }

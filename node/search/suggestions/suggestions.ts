@@ -1,11 +1,11 @@
 // What a query may have meant: the shards name close words, and then count them, so that every
 // frequency is that of the whole table.
 
-import type { Sliced } from '../../../lib/sliced.ts'
+import { TEXT_INDEX } from '../../index/kinds/text-descriptor.ts'
 import type { FieldTerm, TermStatistics } from '../../index/text/matching/statistics.ts'
 import { fieldOfTermKey } from '../../index/text/encoding/term-key.ts'
 import { ALL_FIELD } from '../../index/text/mapping/field-names.ts'
-import type { SuggestRequest, WordInField } from '../../index/text/suggest/suggest-words.ts'
+import type { TextConditions } from '../../index/text/search/text-search.ts'
 import type { Query } from '../../query/query-tree.ts'
 import {
   chooseSuggestions,
@@ -13,31 +13,32 @@ import {
   termsOf,
   type SuggestionRules,
 } from './choose-suggestions.ts'
+import { tableStatistics } from '../hits/text-searcher.ts'
 import type { QuerySuggestion } from '../run/query-result.ts'
+import type { QueryRun } from '../run/query-run.ts'
+import type { ShardFanOut } from '../run/shard-fan-out.ts'
+import type { QueriedShard } from '../tables/queried-table.ts'
 
-/** How to ask all shards of a table. */
-export interface SuggestionSources {
-  words(request: SuggestRequest): Promise<readonly (readonly WordInField[])[]>
-  /** The statistics of the table that the scores of this query depend on. */
-  statistics(query: Query): Promise<TermStatistics>
-  sliced<Result>(work: Sliced<Result>): Promise<Result>
-}
-
-/** A query, and what is suggested for it. */
+/** A query of a full-text index, and what of it is corrected. */
 export interface SuggestedQuery extends SuggestionRules {
-  readonly query: Query | undefined
+  readonly index: string
+  readonly conditions: TextConditions
 }
 
 /** Empty if no word of the query looks mistyped. */
 export async function suggestFor(
-  { query, queryString, isOnlyUnknown }: SuggestedQuery,
-  sources: SuggestionSources,
+  run: QueryRun,
+  { index, conditions, ...rules }: SuggestedQuery,
+  fanOut: ShardFanOut<QueriedShard>,
 ): Promise<readonly QuerySuggestion[]> {
+  const { query } = conditions
   if (query === undefined) return []
-  const words = await sources.sliced(mergeWords(await sources.words({ query })))
+  const asked = { kind: TEXT_INDEX.kind, question: 'suggest', request: { query } } as const
+  const answers = await fanOut.askAll((shard) => run.ask(shard, index, asked))
+  const words = await run.sliced(mergeWords(answers))
   if (words.length === 0) return []
-  const counts = await sources.statistics(anyTerm(termsOf(words)))
-  return chooseSuggestions(words, counts, { queryString, isOnlyUnknown })
+  const counted = { index, conditions: { ...conditions, query: anyTerm(termsOf(words)) } }
+  return chooseSuggestions(words, await tableStatistics(run, counted, fanOut), rules)
 }
 
 /**

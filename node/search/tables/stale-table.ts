@@ -11,16 +11,11 @@ import type { Shard } from '../../shard/shard.ts'
 import { must } from '../../../lib/assert.ts'
 import { firstAnswer } from '../../reads/replica-choice.ts'
 import type { StaleView } from '../../reads/stale-reads.ts'
+import type { LedTable } from './near-tables.ts'
 import type { QueriedShard, QueriedTable } from './queried-table.ts'
 
-/** A table whose shards are known by the whole interface. */
-interface KnownTable extends QueriedTable {
-  readonly shards: readonly Shard[]
-  shardOf(key: Buffer): Shard
-}
-
 /** The table as one view shows it, for one query: all of a shard's questions go to one replica. */
-export function staleTable(table: KnownTable, view: StaleView, signal: AbortSignal): QueriedTable {
+export function staleTable(table: LedTable, view: StaleView, signal: AbortSignal): QueriedTable {
   const byShard = new Map(
     table.shards.map((shard) => [shard, new StaleShard(shard, view, signal)] as const),
   )

@@ -2,6 +2,7 @@
 // this node has done.
 
 import type { Clock } from '../../../lib/clock.ts'
+import { answerWithin } from '../../../lib/deadline.ts'
 import {
   counter,
   familyLines,
@@ -48,23 +49,13 @@ export interface ClusterMetricsOptions {
 export function clusterMetrics(options: ClusterMetricsOptions): MetricSource {
   const { cluster, nodeId, counts, clock } = options
   return async () => {
-    const summary = await inTime(cluster.summary(), clock)
+    const summary = await answerWithin(cluster.summary(), { clock, ms: SUMMARY_MS })
     const isController = summary?.controller === nodeId
     const isUnchangeable = summary === undefined || summary.problem !== undefined
     const shown = summary === undefined || isUnchangeable ? [] : familiesOfAll(summary)
     const isFrozen = summary?.frozen === true
     const own = ownFamilies(counts(), { isController, isUnchangeable, isFrozen })
     return [...shown, ...own].flatMap(familyLines)
-  }
-}
-
-async function inTime<Answer>(answer: Promise<Answer>, clock: Clock): Promise<Answer | undefined> {
-  const over = new AbortController()
-  const late = clock.sleep(SUMMARY_MS, over.signal).catch(() => undefined)
-  try {
-    return await Promise.race([answer, late.then(() => undefined)])
-  } finally {
-    over.abort()
   }
 }
 

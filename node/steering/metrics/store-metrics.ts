@@ -141,24 +141,20 @@ function transactionFamilies({
   ]
 }
 
-/** What shards have under way. */
-interface Backlog {
-  readonly transactionRecords: number
-  readonly heldKeys: number
-  readonly proposals: number
-  readonly proposedBytes: number
-  readonly unstoredBytes: number
+const NO_BACKLOG = {
+  transactionRecords: 0,
+  heldKeys: 0,
+  proposals: 0,
+  proposedBytes: 0,
+  unstoredBytes: 0,
 }
+
+/** What shards have under way. */
+type Backlog = Readonly<typeof NO_BACKLOG>
 
 function* backlogOf(shards: readonly LedShard[]): Sliced<Backlog> {
   const meter = new StepMeter(SHARDS_PER_STEP)
-  const sum = {
-    transactionRecords: 0,
-    heldKeys: 0,
-    proposals: 0,
-    proposedBytes: 0,
-    unstoredBytes: 0,
-  }
+  const sum = { ...NO_BACKLOG }
   for (const { load, heldKeys } of shards) {
     sum.transactionRecords += load.transactionRecords
     sum.heldKeys += heldKeys

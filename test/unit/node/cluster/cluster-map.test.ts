@@ -18,7 +18,6 @@ import {
 } from '../../../../node/controller/core/records/cluster-codec.ts'
 import type { NodeRegistration } from '../../../../node/controller/core/records/node-record.ts'
 import type { Change } from '../../../../node/coordination/coordination.ts'
-import type { ShardConfigurations as HostedConfigurations } from '../../../../node/replicas/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import type {
   InSyncChange,
@@ -244,7 +243,7 @@ describe('ClusterMap', () => {
   })
 
   it('stands for its shards where a host of replicas asks', async () => {
-    const configurations = shardConfigurations(map) satisfies HostedConfigurations
+    const configurations = shardConfigurations(map)
     const shard = { tableId: 't', id: 's' }
     const seen: number[] = []
     configurations.onConfiguration(shard, ({ revision }) => seen.push(revision))
