@@ -54,7 +54,6 @@ export function loadContract(name: ContractName): Contract {
   const known = loaded.get(name)
   if (known !== undefined) return known
   const text = readFileSync(new URL(`../openapi/${name}.yaml`, import.meta.url))
-  // By js-yaml, which takes a sixth of the time that the package yaml takes.
   const document = load(text.toString())
   assert(isContract(document), `openapi/${name}.yaml is a contract`)
   const contract = { text, document, operations: operationsOf(document) }

@@ -102,7 +102,7 @@ export function leftOutFiles({ cpu }: Platform): readonly LeftOutFiles[] {
       reason: 'the page of a contract has one bundle and one style sheet',
     },
     { files: /^dist-es\//, reason: 'builds for bundlers: Node imports dist-cjs' },
-    { within: 'yaml', files: /^browser\//, reason: 'a build for browsers' },
+    { within: 'js-yaml', files: /^dist\/browser\//, reason: 'a build for browsers' },
     { within: 'csv-parse', files: /^dist\/(?:umd|iife)\//, reason: 'builds for browsers' },
     { within: 'linkedom', files: /^worker\.js$/, reason: 'a build for browsers' },
     { within: 'protobufjs', files: /^dist\//, reason: 'builds for browsers' },

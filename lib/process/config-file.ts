@@ -1,9 +1,12 @@
 // Reads configuration files in YAML. JSON is a subset of YAML.
 
-import { parse } from 'yaml'
+import { loadAll, YAMLException } from 'js-yaml'
 import { messageOf } from '../errors.ts'
 import { fileKey } from '../options.ts'
 import type { FileSettings, OptionTable } from '../options.ts'
+
+/** `*name` repeats a value, which a few settings may need. */
+const ALIASES_MAX = 100
 
 /** A configuration file that has been read. */
 export interface ConfigFile {
@@ -39,10 +42,17 @@ function readMapping(text: string, problems: string[]): object {
 
 function parseYaml(text: string, problems: string[]): unknown {
   try {
-    return parse(text)
+    const [content, ...others] = loadAll(text, { maxAliases: ALIASES_MAX })
+    if (others.length > 0) problems.push('the file must be one document of YAML, without "---"')
+    return content
   } catch (error) {
-    const [sentence = ''] = messageOf(error).split('\n')
-    problems.push(`the file is not YAML: ${sentence.replace(/:$/, '')}`)
+    problems.push(`the file is not YAML: ${reasonOf(error)}`)
     return undefined
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof YAMLException && error.mark)) return messageOf(error)
+  const { line, column } = error.mark
+  return `${error.reason} at line ${line + 1}, column ${column + 1}`
 }

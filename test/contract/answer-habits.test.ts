@@ -2,11 +2,11 @@
 // once, at the head of the store's.
 
 import { expect } from 'chai'
-import { parse } from 'yaml'
 import { loadContract } from '../../door/contract.ts'
 import { isJsonRecord } from '../../lib/json-record.ts'
 import type { JsonRecord } from '../../lib/json-record.ts'
 import { brokenHabits } from './answer-habits.ts'
+import { parseYaml } from '../support/yaml.ts'
 
 describe('the answers of operations that succeed', () => {
   for (const contract of ['store.v1', 'inference.v1'] as const) {
@@ -24,7 +24,7 @@ describe('the answers of operations that succeed', () => {
   const json = 'content: { application/json: { schema: { type: object, required: [a] } } }'
   const get = `get: { operationId: getThing, responses: { '200': { ${json} } } }`
   const thing = (method: string, responses: string): JsonRecord =>
-    parse(
+    parseYaml(
       `{ paths: { '/things/{name}': { ${get}, ${method}: { operationId: changeThing, responses: { ${responses} } } } } }`,
     )
   const BROKEN: Readonly<Record<string, { document: JsonRecord; broken: RegExp }>> = {
@@ -47,7 +47,7 @@ describe('the answers of operations that succeed', () => {
       broken: /one status/,
     },
     'a question with 201': {
-      document: parse(
+      document: parseYaml(
         `{ paths: { /q: { post: { operationId: ask, responses: { '201': { ${json} } } } } } }`,
       ),
       broken: /200/,

@@ -1,6 +1,6 @@
-import { parse } from 'yaml'
 import { expect } from 'chai'
 import { brokenRules } from './contract-rules.ts'
+import { parseYaml } from '../support/yaml.ts'
 
 const CASES: Readonly<Record<string, { readonly yaml: string; readonly broken: string }>> = {
   'a comma that cuts a description off': {
@@ -36,7 +36,7 @@ const CASES: Readonly<Record<string, { readonly yaml: string; readonly broken: s
 describe('the rules of contracts', () => {
   for (const [name, { yaml, broken }] of Object.entries(CASES)) {
     it(`find ${name}`, () => {
-      expect(brokenRules(parse(yaml))).to.deep.equal([broken])
+      expect(brokenRules(parseYaml(yaml))).to.deep.equal([broken])
     })
   }
 })

@@ -4,9 +4,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
-import { parse } from 'yaml'
 import { copiedFiles } from '../e2e/support/chart-files.ts'
 import { CHART, ROOT } from '../e2e/support/helm.ts'
+import { parseYaml } from '../support/yaml.ts'
 
 const INSTALL = 'docs/how-to/install-operator.md'
 
@@ -20,12 +20,12 @@ interface Schema {
 }
 
 describe('the chart', () => {
-  const values: Values = parse(chartText('values.yaml'))
+  const values: Values = parseYaml(chartText('values.yaml'))
   const schema: Schema = JSON.parse(chartText('values.schema.json'))
   const isValid = new Ajv({ allErrors: true, strict: false }).compile(schema)
 
   it('has the version of the product', () => {
-    const { version, appVersion } = parse(chartText('Chart.yaml'))
+    const { version, appVersion } = parseYaml(chartText('Chart.yaml'))
     const product: unknown = JSON.parse(textOf('package.json')).version
 
     expect({ version, appVersion }).to.deep.equal({ version: product, appVersion: product })
@@ -49,7 +49,7 @@ describe('the chart', () => {
 
   it('has profiles that its schema allows', () => {
     const profiles = globSync('charts/quarry/profiles/*.yaml', { cwd: ROOT })
-    const refused = profiles.filter((file) => !isValid(parse(textOf(file))))
+    const refused = profiles.filter((file) => !isValid(parseYaml(textOf(file))))
 
     expect(profiles.length).to.be.greaterThan(3)
     expect(refused).to.deep.equal([])
@@ -77,7 +77,7 @@ describe('the chart', () => {
 
   it('has samples of different names, each a cluster', () => {
     const samples = globSync('charts/quarry/samples/*.yaml', { cwd: ROOT }).map((file) =>
-      parse(textOf(file)),
+      parseYaml(textOf(file)),
     )
     const names = samples.map((sample) => sample.metadata.name)
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { format } from 'prettier'
-import { stringify } from 'yaml'
+import { CORE_SCHEMA, dump } from 'js-yaml'
 import { buildDeletionPolicy } from '../../operator/kinds/crd/deletion-policy.ts'
 import { conditionRows, fieldRows, ruleMessages } from '../../operator/kinds/crd/field-table.ts'
 import { buildStoreClusterCrd } from '../../operator/kinds/crd/store-cluster-crd.ts'
@@ -12,7 +12,7 @@ import { formatPage, markdownTable, withTables } from './markdown.ts'
 const PAGE = 'docs/reference/store-cluster.md'
 const MADE = '# Made by "npm run crds" from operator/kinds; edit that.\n'
 /** Each text stays on its line, and each part is written out. */
-const YAML_OPTIONS = { lineWidth: 0, aliasDuplicateObjects: false } as const
+const YAML_OPTIONS = { lineWidth: -1, noRefs: true, schema: CORE_SCHEMA } as const
 
 /** By their paths from the root, the texts that the files should have. */
 export async function kindFiles(root: string): Promise<Readonly<Record<string, string>>> {
@@ -38,7 +38,7 @@ function tables() {
 }
 
 async function yamlText(objects: readonly object[]): Promise<string> {
-  const documents = objects.map((object) => stringify(object, YAML_OPTIONS))
+  const documents = objects.map((object) => dump(object, YAML_OPTIONS))
   return format(MADE + documents.join('---\n'), {
     parser: 'yaml',
     semi: false,

@@ -4,11 +4,11 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'chai'
-import { parseAllDocuments } from 'yaml'
 import { etcdPolicies, nodePolicies } from '../../operator/resources/access/network-policies.ts'
 import { PORTS } from '../../operator/resources/parts/names.ts'
 import type { Component } from '../../operator/resources/parts/names.ts'
 import { inputOf } from '../support/operator/cluster-inputs.ts'
+import { parseAllYaml } from '../support/yaml.ts'
 
 const RENDERED = path.resolve(import.meta.dirname, '../../deploy/operator.yaml')
 const COMPONENT = 'app.kubernetes.io/component'
@@ -36,9 +36,7 @@ function portsOf(rules: readonly Rule[]): readonly (number | string | undefined)
   return rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port))
 }
 
-const rendered: readonly Policy[] = parseAllDocuments(readFileSync(RENDERED, 'utf8')).map(
-  (document) => document.toJS(),
-)
+const rendered: readonly Policy[] = parseAllYaml(readFileSync(RENDERED, 'utf8'))
 const egress = rendered
   .filter(({ kind }) => kind === 'NetworkPolicy')
   .flatMap(({ spec }) => spec.egress ?? [])

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { parseAllDocuments } from 'yaml'
+import { loadAll } from 'js-yaml'
 import { must } from '../../lib/assert.ts'
 import { parseNodeConfig } from '../../node/config.ts'
 import { startNode } from '../../node/main.ts'
@@ -128,14 +128,11 @@ describe('the documentation of metrics', function () {
 
   it('parses as YAML', () => {
     const files = globSync('ops/**/*.yaml', { cwd: ROOT })
-    const broken = files.filter((file) =>
-      parseAllDocuments(textOf(file)).some(
-        ({ errors, warnings }) => errors.length + warnings.length > 0,
-      ),
-    )
+
+    const documents = files.flatMap((file) => loadAll(textOf(file), { filename: file }))
 
     expect(files.length).to.be.greaterThan(1)
-    expect(broken).to.deep.equal([])
+    expect(documents.length).to.be.at.least(files.length)
   })
 })
 

@@ -5,7 +5,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect } from 'chai'
-import { parse } from 'yaml'
 import { must } from '../../../lib/assert.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { StoreProcess } from '../../support/processes/store-process.ts'
@@ -14,6 +13,7 @@ import { CHART, renderChart } from '../support/helm.ts'
 import { outputOf } from '../support/program.ts'
 import { applyKinds } from '../support/store-clusters.ts'
 import { useNamespace } from '../support/test-namespace.ts'
+import { parseYaml } from '../../support/yaml.ts'
 
 const NAME = 'quarry-operator-test'
 
@@ -45,7 +45,9 @@ describe('the pod of helm test', function () {
 
   /** The program of the pod, with the variables of the pod. */
   async function run(seconds: number): Promise<string> {
-    const config = parse(await namespace().tier.kubectl(['config', 'view', '--raw', '--flatten']))
+    const config = parseYaml(
+      await namespace().tier.kubectl(['config', 'view', '--raw', '--flatten']),
+    )
     const [{ cluster }] = config.clusters
     const authority = path.join(directory, 'ca.crt')
     await writeFile(authority, Buffer.from(cluster['certificate-authority-data'], 'base64'))

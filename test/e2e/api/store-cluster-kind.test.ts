@@ -3,7 +3,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { parse } from 'yaml'
 import {
   buildStoreClusterCrd,
   storeClusterSchema,
@@ -23,6 +22,7 @@ import {
 } from '../support/store-clusters.ts'
 import { limitCases } from '../support/limit-cases.ts'
 import { TestNamespace, useNamespace } from '../support/test-namespace.ts'
+import { parseYaml } from '../../support/yaml.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
 
@@ -70,7 +70,7 @@ describe('StoreCluster at the API server', function () {
       ...typed.map((body) => body.replace('name: notes', 'name: typed')),
       ...samples.map((file) => readFileSync(join(ROOT, file), 'utf8')),
     ]) {
-      const sample: Json = parse(text)
+      const sample: Json = parseYaml(text)
       storedObject(await clusters.tryCreate(sample))
       expect(clusters.warnings).to.equal('')
     }

@@ -1,6 +1,6 @@
 // What a chart renders, as objects.
 
-import { parseAllDocuments } from 'yaml'
+import { parseAllYaml } from '../../support/yaml.ts'
 
 export interface Rule {
   readonly apiGroups: readonly string[]
@@ -24,9 +24,8 @@ export interface RenderedObject {
 }
 
 export function objectsIn(text: string): readonly RenderedObject[] {
-  return parseAllDocuments(text)
-    .map((document): RenderedObject | null => document.toJS())
-    .filter((object) => object !== null)
+  const objects: readonly (RenderedObject | null)[] = parseAllYaml(text)
+  return objects.filter((object) => object !== null)
 }
 
 /** The rules that an account has by the bindings among `objects`, each with where it counts: a namespace, or everywhere. */

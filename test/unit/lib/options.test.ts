@@ -78,7 +78,13 @@ describe('options of a program', () => {
     expect(read({ file: '# nothing yet\n' }).apiPort).to.equal(80)
     expect(() => read({ file: '- a' })).to.throw('- q.yaml: the file must be a mapping of settings')
     expect(() => read({ file: 'a: b: c' })).to.throw(
-      /- q\.yaml: the file is not YAML: .* at line 1/,
+      '- q.yaml: the file is not YAML: bad indentation of a mapping entry at line 1, column 5',
+    )
+    expect(() => read({ file: 'api_port: 7\n---\napi_port: 8' })).to.throw(
+      '- q.yaml: the file must be one document of YAML, without "---"',
+    )
+    expect(() => read({ file: `a: &a 1\nb: [${'*a,'.repeat(101)}]` })).to.throw(
+      /- q\.yaml: the file is not YAML: .*alias.* at line 2, column/,
     )
   })
 })
