@@ -1,7 +1,6 @@
 // Proposes artifacts to the log of their shard: what comes while one proposal is under way goes into the next.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { backoffDelayMs, type BackoffPolicy } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -10,11 +9,11 @@ import type { EnrichedDocument, EnrichmentProgress } from '../shard/command/enri
 import { enrichBytes } from '../shard/command/enrich-command.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import type { Ending } from './ending.ts'
+import { enrichmentBackoffMs } from './enrichment-backoff.ts'
 
 /** The limits of one proposal, but for a single document. */
 const BYTES_MAX = 1024 * 1024
 const ITEMS_MAX = 1000
-const AGAIN: BackoffPolicy = { baseMs: 200, capMs: 10_000, retriesMax: Infinity }
 
 interface Written {
   readonly item: EnrichedDocument
@@ -115,7 +114,7 @@ export class ArtifactWriter {
   async #propose(written: readonly Written[]): Promise<void> {
     const { led, indexId, ending, clock, random, log } = this.#with
     const items = written.map(({ item }) => item)
-    for (let failures = 0; !ending.isOver; failures++) {
+    for (let failures = 1; !ending.isOver; failures++) {
       try {
         const progress = this.#with.progress()
         const outcome = await led.enrich({ index: indexId, items, progress })
@@ -125,10 +124,10 @@ export class ArtifactWriter {
         for (const { done } of written) done()
         return
       } catch (error) {
-        if (failures === 0) log.warn('artifacts were not taken', { ...placeOf(led), error })
+        if (failures === 1) log.warn('artifacts were not taken', { ...placeOf(led), error })
         this.#error = messageOf(error)
       }
-      const pauseMs = backoffDelayMs(AGAIN, failures, random)
+      const pauseMs = enrichmentBackoffMs(failures, random)
       await clock.sleep(pauseMs, ending.signal).catch(() => undefined)
     }
   }

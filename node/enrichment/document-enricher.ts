@@ -28,7 +28,8 @@ import type { KeyTask, Retry } from './key-tasks.ts'
 import type { ParkedDocuments } from './parked-documents.ts'
 import type { ModelLine } from './model-line.ts'
 import type { LineAnswer } from './order-queue.ts'
-import { ATTEMPTS_MAX, isDueIn, MODEL_ATTEMPTS_MAX, NO_TRIES, type Tries } from './tries.ts'
+import { isDueIn } from './enrichment-backoff.ts'
+import { ATTEMPTS_MAX, MODEL_ATTEMPTS_MAX, NO_TRIES, type Tries } from './tries.ts'
 
 /** No row has it: it only keeps the artifact of a document without text well-formed. */
 const DIMENSION_OF_NOTHING = 1

@@ -12,6 +12,7 @@ import type { LedShard } from '../shard/led-shard.ts'
 import { ArtifactWriter } from './artifact-writer.ts'
 import { DocumentEnricher } from './document-enricher.ts'
 import { Ending } from './ending.ts'
+import { BACKOFF_MS_MAX } from './enrichment-backoff.ts'
 import type { EnrichmentRoom } from './enrichment-room.ts'
 import { KeyTasks, type Retry } from './key-tasks.ts'
 import type { ModelLine } from './model-line.ts'
@@ -27,8 +28,6 @@ export interface LogLimits {
 
 export const LOG_LIMITS: LogLimits = { entries: 100_000, bytes: 64 * 1024 * 1024 }
 const TEND_PERIOD_MS = 10_000
-/** Documents that no model could be asked for are tried again each minute, and when a model answers again. */
-const RETRY_PERIOD_MS = 60_000
 
 /** Why a round ended. */
 export type RoundEnd =
@@ -211,7 +210,7 @@ export class EnrichmentRound {
   /** False after a whole period. */
   async #isWokenWithinAPeriod(): Promise<boolean> {
     const over = new AbortController()
-    const later = this.#with.clock.sleep(RETRY_PERIOD_MS, over.signal)
+    const later = this.#with.clock.sleep(BACKOFF_MS_MAX, over.signal)
     let isWoken = false
     await this.#ending
       .unlessOver((resolve) => {

@@ -10,14 +10,14 @@ import { InvariantError } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Random } from '../../lib/random.ts'
 import type { Ending } from './ending.ts'
+import { enrichmentBackoffMs } from './enrichment-backoff.ts'
 import type { Lane } from './lane-queue.ts'
 import type { WorkUnit } from './ordered-work.ts'
 
 /** The keys in memory; others wait in the log and in the table. */
 const KEYS_MAX: Readonly<Record<Lane, number>> = { write: 2048, walk: 2048 }
-/** After an error that is nobody's answer, such as a store that cannot be read. */
-const AGAIN_MS = 5000
 
 /** Why parked documents are tried again: the models answer again, or time has passed. */
 export type Retry =
@@ -47,6 +47,7 @@ interface Running {
 export interface KeyTasksOptions {
   readonly ending: Ending
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly indexId: string
 }
@@ -129,8 +130,8 @@ export class KeyTasks {
 
   /** False at the end. */
   async #attempt(task: KeyTask): Promise<boolean> {
-    const { ending, clock, log, indexId } = this.#with
-    for (;;) {
+    const { ending, clock, random, log, indexId } = this.#with
+    for (let failures = 1; ; failures++) {
       try {
         await this.#do(task)
         this.#errors.delete(nameOf(task.key))
@@ -143,7 +144,9 @@ export class KeyTasks {
         const key = shownKey(task.key.toString())
         log.warn('a document cannot be enriched', { indexId, key, error: message })
       }
-      await clock.sleep(AGAIN_MS, ending.signal).catch(() => undefined)
+      // An error that is nobody's answer, such as a store that cannot be read.
+      const pauseMs = enrichmentBackoffMs(failures, random)
+      await clock.sleep(pauseMs, ending.signal).catch(() => undefined)
     }
   }
 }

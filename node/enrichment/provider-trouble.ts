@@ -1,11 +1,11 @@
 // Whether the models of an index can be asked at the moment, and when they are asked again.
 
 import { InvariantError } from '../../lib/assert.ts'
-import { backoffDelayMs, type BackoffPolicy } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { isServiceError, messageOf } from '../../lib/errors.ts'
 import type { Random } from '../../lib/random.ts'
 import { isProviderError } from '../providers/contract/provider-error.ts'
+import { enrichmentBackoffMs, longestBackoffMs } from './enrichment-backoff.ts'
 
 /** Why a whole call failed. */
 export type TroubleKind =
@@ -26,9 +26,6 @@ export interface Trouble {
   readonly pause: Promise<void>
 }
 
-const SOON: BackoffPolicy = { baseMs: 500, capMs: 60_000, retriesMax: Infinity }
-/** Only other settings of the model help: nobody waits for the next attempt. */
-const SELDOM: BackoffPolicy = { baseMs: 30_000, capMs: 300_000, retriesMax: Infinity }
 /** A provider that asks for more is asked sooner. */
 const ASKED_MS_MAX = 600_000
 
@@ -66,14 +63,17 @@ export class ProviderTrouble {
   failed(error: unknown, isAttempt: boolean, signal: AbortSignal): Trouble {
     const kind = troubleKindOf(error)
     if (this.#current !== undefined && !isAttempt) return this.#current
-    const policy = kind === 'unfit' ? SELDOM : SOON
-    const delayMs = backoffDelayMs(policy, this.#failures, this.#random)
     this.#failures += 1
+    // Only other settings of the model help one that does not fit.
+    const pauseMs =
+      kind === 'unfit'
+        ? longestBackoffMs(this.#random)
+        : enrichmentBackoffMs(this.#failures, this.#random)
     this.#current = {
       kind,
       message: messageOf(error),
       sinceMs: this.#current?.sinceMs ?? this.#clock.nowMs(),
-      pause: this.#clock.sleep(Math.max(delayMs, askedMsOf(error)), signal),
+      pause: this.#clock.sleep(Math.max(pauseMs, askedMsOf(error)), signal),
     }
     this.#current.pause.catch(() => undefined) // closed meanwhile
     return this.#current

@@ -8,7 +8,6 @@
 //   SE2  What is unchanged is not embedded again, also by a later leader or a walk.
 
 import { InvariantError } from '../../lib/assert.ts'
-import { backoffDelayMs, type BackoffPolicy } from '../../lib/backoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -22,13 +21,12 @@ import { storedProgress } from '../shard/format/enrichment-progress.ts'
 import { endOfLog } from '../shard/format/stored-log.ts'
 import type { LedShard } from '../shard/led-shard.ts'
 import { Ending } from './ending.ts'
+import { BACKOFF_MS_MAX, enrichmentBackoffMs } from './enrichment-backoff.ts'
 import type { EnrichmentRoom } from './enrichment-room.ts'
 import { EnrichmentRound, type LogLimits, type RoundEnd } from './enrichment-round.ts'
 import type { Missing, ModelLine } from './model-line.ts'
 import { ParkedDocuments } from './parked-documents.ts'
 import type { Trouble, TroubleKind } from './provider-trouble.ts'
-
-const AGAIN: BackoffPolicy = { baseMs: 500, capMs: 60_000, retriesMax: Infinity }
 
 /** The models of an index, shared by its shards on this node. */
 export interface ModelLease {
@@ -133,11 +131,11 @@ export class ShardEnricher implements IndexEnricher {
 
   async #run(earlier: Promise<void> | undefined): Promise<void> {
     await earlier
-    for (let failures = 0; !this.#ending.isOver; failures++) {
+    for (let failures = 1; !this.#ending.isOver; failures++) {
       const beganAtMs = this.#with.clock.monotonicMs()
       const lease = await this.#borrow()
       if (lease !== undefined) await this.#enrichWith(lease)
-      if (this.#with.clock.monotonicMs() - beganAtMs > AGAIN.capMs) failures = 0
+      if (this.#with.clock.monotonicMs() - beganAtMs > BACKOFF_MS_MAX) failures = 1
       await this.#pause(failures)
     }
   }
@@ -175,8 +173,8 @@ export class ShardEnricher implements IndexEnricher {
 
   async #pause(failures: number): Promise<void> {
     const { clock, random } = this.#with
-    const delayMs = backoffDelayMs(AGAIN, failures, random)
-    await clock.sleep(delayMs, this.#ending.signal).catch(() => undefined)
+    const pauseMs = enrichmentBackoffMs(failures, random)
+    await clock.sleep(pauseMs, this.#ending.signal).catch(() => undefined)
   }
 
   /** One round after the other, until one fails. */

@@ -7,14 +7,6 @@ export const ATTEMPTS_MAX = 10
 /** A model that is away is asked without end; the time between two attempts stops growing after this number of them. */
 export const MODEL_ATTEMPTS_MAX = 5
 
-/**
- * Whether a document whose file or summarizer was not there is tried again in this round, of one in a minute: after failed attempts
- * in rounds that are further and further apart.
- */
-export function isDueIn(round: number, attempts: number): boolean {
-  return round % 2 ** (attempts - 1) === 0
-}
-
 /** From then on it goes alone, so that it fails no other document's call. */
 const ALONE_FROM = 3
 

@@ -149,7 +149,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
   'docs/how-to/vectors.md': [
     `up to ${numberIn('node/catalog/tables/table-indexes.ts', 'INDEXES_MAX')} indexes of type \`embeddings\``,
     `ships with Quarry: ${staticNumbers} numbers`,
-    `a pause of up to ${numberIn('node/enrichment/enrichment-round.ts', 'RETRY_PERIOD_MS') === MINUTE_MS ? 'a minute' : '?'}`,
+    `a pause of up to ${numberIn('node/enrichment/enrichment-backoff.ts', 'BACKOFF_MS_MAX') === MINUTE_MS ? 'a minute' : '?'}`,
     `after ${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} failed calls`,
     `If nobody was reached in ${inWords(numberIn('node/enrichment/tries.ts', 'ATTEMPTS_MAX'))} calls`,
     `gives ${inWords(numberIn('node/search/plan/merged-rules.ts', 'WINDOW_PER_HIT'))} hits for each of the page and at least ${numberIn('node/search/plan/merged-rules.ts', 'WINDOW_MIN')}`,

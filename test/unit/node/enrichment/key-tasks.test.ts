@@ -11,7 +11,7 @@ describe('the tasks of an enricher', () => {
     const clock = new ManualClock()
     let isBroken = true
     const tasks = new KeyTasks(
-      { ending: new Ending(), clock, log: silentLog, indexId: 'a' },
+      { ending: new Ending(), clock, random: () => 0, log: silentLog, indexId: 'a' },
       async ({ onRead }) => {
         onRead()
         if (isBroken) throw new Error('the store cannot be read')
