@@ -13,7 +13,7 @@ export interface ClusterSummary {
   /** The node that decides about placement; null while none does. */
   readonly controller: string | null
   readonly nodes: Readonly<Record<NodeCondition, number>>
-  /** All shards, and those with a trouble, each by its worst one. */
+  /** The count of all shards, and by trouble the shards whose worst one it is. */
   readonly shards: Readonly<Record<ShardTrouble | 'total', number>>
   readonly moves: number
   /** The asked node has seen the coordination store go back, and changes nothing any more. */
@@ -74,7 +74,7 @@ export interface RecoveryAnswer {
 
 /** Replicas of a node that belong to no table, and that no drop explains. */
 export interface CollectAnswer {
-  /** Those that were asked for and were there. */
+  /** The leftovers that were asked for and existed. */
   readonly removed: readonly string[]
   /** How many are left. */
   readonly leftover_count: number

@@ -28,7 +28,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   PRIVATE_SEP: '.# does not separate names',
 }
 
-/** Throws INVALID_ARGUMENT with the place of what is too much, not supported, or no token of a template. */
+/** Throws INVALID_ARGUMENT with the place of what exceeds a limit, is not supported, or is not a token. */
 export function* checkTemplate(source: string): Sliced<TemplateText> {
   const check = new TemplateCheck(source)
   for (let count = 1; !check.addToken(); count += 1) {

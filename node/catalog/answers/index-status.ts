@@ -107,7 +107,7 @@ async function shardStatus(
   }
 }
 
-/** An index is whole when its artifacts are, and when it has taken them in. */
+/** An index is complete when all artifacts are made, and the index has taken them. */
 function statusOf(type: string, status: IndexStatus): IndexStatusInfo {
   const { enrichment } = status
   return {

@@ -1,4 +1,4 @@
-// Which ordinals an index has, so that the members of a filter which it has are counted by words.
+// Which ordinals an index has: bitmaps, so that its share of a filter is counted 32 ordinals at a time.
 
 import type { OrdinalSet } from '../host/ordinal-set.ts'
 

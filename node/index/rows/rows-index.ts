@@ -1,5 +1,5 @@
-// An index of documents that have rows: vectors, each of which stands for a part of the document. It is known which ordinals
-// there are, so that filters by ordinals are counted quickly.
+// An index of documents that have rows: vectors, each of which stands for a part of the document. The index knows its
+// ordinals, so that filters by ordinals are counted quickly.
 
 import type { Paced, Sliced } from '../../../lib/sliced.ts'
 import type { OrdinalSet } from '../host/ordinal-set.ts'

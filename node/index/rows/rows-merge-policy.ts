@@ -16,7 +16,7 @@ export interface RowsSize {
   readonly id: number
   readonly rowCount: number
   readonly docCount: number
-  /** Those that a merge can leave out. */
+  /** Deleted documents, which a merge can leave out. */
   readonly deletedCount: number
   readonly hasGraph: boolean
   /** Beside a graph, or alone. */
@@ -46,7 +46,7 @@ export interface MergePolicy {
 /** What to merge next. */
 export interface RowsChoice {
   readonly ids: readonly number[]
-  /** The first of them, whose graph and lists are extended, or whose lists alone are. */
+  /** The first segment of the merge, if its graph and lists, or its lists alone, are extended. */
   readonly base: number | undefined
   readonly makes: FoundBy
 }

@@ -19,7 +19,7 @@ import type {
 /** By segment, how many of its deletions there were at some moment. They become those of a checkpoint. */
 export type DeletionMarks = ReadonlyMap<number, number>
 
-/** A segment that is not one of the index yet. */
+/** A segment before `add` makes it a part of the index. */
 export interface NewPart<Live, Listed> {
   /** Takes the deletions that came meanwhile. The caller gives the part its place before it yields again. */
   settle(): Part<Live, Listed>
@@ -74,7 +74,7 @@ export class SealedParts<
     return new Map(this.#all.map(({ live, listed }) => [listed.id, live.log.length]))
   }
 
-  /** Writes a segment, which is one of these after `add`. Undefined if it would be empty. */
+  /** Writes a segment, which `add` makes a part of the index. Undefined if it would be empty. */
   *write(
     inputs: readonly (Memory | Live)[],
     plan?: Plan,
@@ -102,7 +102,7 @@ export class SealedParts<
     checkpoint: number,
     marks: DeletionMarks,
   ): Paced<void> {
-    // SI4: every segment is one of those of the marks.
+    // SI4: the marks name every segment.
     for (const { live, listed } of this.#all) {
       live.checkpointed = must(marks.get(listed.id), 'a mark')
     }
@@ -198,7 +198,7 @@ export class SealedParts<
       this.#all = part === undefined ? kept : [...kept, part]
       return this.#commit(this.#checkpoint)
     })
-    // The index may be closed meanwhile. It closes its parts, but none that was one before, or is not yet.
+    // The index may be closed meanwhile. It closes only its present parts, not former or future ones.
     yield* closedUnlessDone(ending, () => {
       if (!isReplaced) written?.close()
       else for (const { source } of lives) source.close()
@@ -234,7 +234,7 @@ export class SealedParts<
   }
 }
 
-/** In the memory that the segments before it had. */
+/** Reads the segment into the memory that the merged segments had. */
 function* warmed(segment: HeldSegment): Sliced<void> {
   segment.retain()
   try {

@@ -11,7 +11,7 @@ export interface ListedSegment {
 /** The segments of one checkpoint: everything up to and with its sequence is in them. */
 export interface Manifest<Listed extends ListedSegment> {
   readonly checkpoint: number
-  /** Above the numbers of all segments that there were. */
+  /** Greater than the number of any segment that the index has had. */
   readonly nextId: number
   readonly segments: readonly Listed[]
 }

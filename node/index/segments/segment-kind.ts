@@ -10,7 +10,7 @@ import type { ListedSegment } from './segment-format.ts'
 /** A sealed segment as a part of an index. */
 export interface SealedPart<Live extends LivePart<HeldSegment>, Listed extends ListedSegment> {
   readonly live: Live
-  /** As it is in the manifest. */
+  /** The entry of the segment in the manifest. */
   readonly listed: Listed
 }
 

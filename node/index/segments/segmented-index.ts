@@ -114,7 +114,7 @@ export class SegmentedIndex<
     return this.#upkeep.isFlushing
   }
 
-  /** What the next step of a flush that is under way comes after; undefined if it may come now. */
+  /** What a flush waits for before its next step; undefined if the step can be done now. */
   get flushWaitsFor(): Promise<void> | undefined {
     return this.#upkeep.flushWaitsFor
   }
@@ -145,7 +145,7 @@ export class SegmentedIndex<
     this.#upkeep.beginFlush(this.#flush())
   }
 
-  /** One step of a flush or a merge; answers whether there is another one that need not wait. */
+  /** Does one step of a flush or a merge; answers whether the next step need not wait. */
   maintain(): boolean {
     if (this.#isClosed) return false
     const endBy: EndMerge = (end) => this.#upkeep.endMerge(end)

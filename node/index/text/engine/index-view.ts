@@ -11,7 +11,7 @@ import type { DiskSegment, SegmentResident } from '../segment/disk-segment.ts'
 
 /** A sealed segment as it was at the moment of its view. */
 export interface SegmentViewDescription {
-  /** The same for the same segment in all views of an index. */
+  /** A segment has the same id in all views of an index. */
   readonly id: number
   readonly source: SegmentBytes
   readonly resident: SegmentResident

@@ -72,7 +72,7 @@ export class ViewReader {
       return retained(other)
     }
     const opened = new ViewedSegment(description.id, segment, terms)
-    // Of an earlier view than the newest: nobody would close it with the view after that.
+    // A segment of an older view is not remembered: no later view would close it.
     if (generation < this.#generation) return opened
     this.#opened.set(description.id, opened)
     return retained(opened)
@@ -99,7 +99,7 @@ class ViewedSegment implements SegmentShares {
   readonly id: number
   readonly segment: DiskSegment
   readonly terms: SegmentTerms
-  /** The longest one of all views: those before are its beginnings. */
+  /** The log of the newest view: the logs of older views are beginnings of it. */
   readonly #log: { values: Uint32Array } = { values: NO_BITS }
   readonly #expired = new ExpiredDocuments()
 
