@@ -2,15 +2,15 @@
 //
 // Most requests need neither a signal nor memory of their own, so both are made at their first use.
 
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { ServiceError } from '../lib/errors.ts'
 import type { ErrorBody, ErrorTranslator } from '../lib/http/error-translator.ts'
-import { isLarge, sendHeld } from '../lib/http/held-reply.ts'
-import { sendBytes } from '../lib/http/reply.ts'
-import { requestIdOf } from '../lib/http/request-id.ts'
+import { isLarge } from '../lib/http/held-reply.ts'
 import type { HeldMemory, RequestMemory } from '../lib/http/request-memory.ts'
 import type { LoopWatch } from '../lib/loop-watch.ts'
+import type { Call } from './call.ts'
 import type { Operation } from './contract.ts'
 import type { OperationRequest } from './operation.ts'
 import { ANONYMOUS, type AccessPolicy, type Principal } from './principal.ts'
@@ -39,7 +39,7 @@ export interface ExchangeOptions {
 
 /** An answer that has left, or that its client no longer waited for. */
 export interface Answered {
-  readonly response: ServerResponse
+  readonly call: Call
   readonly operation: string
   readonly status: number
   readonly elapsedMs: number
@@ -49,15 +49,13 @@ export type OnAnswered = (answered: Answered) => void
 
 /** A request, its answer, and where it is counted. */
 export interface ExchangeOf {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly call: Call
   readonly metrics: OperationMetrics
 }
 
 /** A request until it is over. Then it is counted once, and its memory and its place are released. */
 export class Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly call: Call
   readonly #metrics: OperationMetrics
   readonly #with: ExchangeOptions
   readonly #startMs: number
@@ -66,16 +64,15 @@ export class Exchange {
   #release: (() => void) | undefined
   #isOver = false
 
-  constructor({ request, response, metrics }: ExchangeOf, options: ExchangeOptions) {
-    this.request = request
-    this.response = response
+  constructor({ call, metrics }: ExchangeOf, options: ExchangeOptions) {
+    this.call = call
     this.#metrics = metrics
     this.#with = options
     this.#startMs = options.clock.monotonicMs()
   }
 
   get signal(): AbortSignal {
-    this.#watch ??= new ClientWatch(this.response, this.#with)
+    this.#watch ??= new ClientWatch(this.call, this.#with)
     return this.#watch.signal
   }
 
@@ -117,14 +114,14 @@ export class Exchange {
 
   #deliver(reply: Reply): void {
     if (reply.kind === 'bytes' && !isLarge(reply)) {
-      sendBytes(this.response, reply)
+      this.call.send(reply)
       return this.#end(reply.status)
     }
-    const { response, memory } = this
+    const { call, memory } = this
     const { writeTimeoutMs } = this.#with
     const sent =
       reply.kind === 'bytes'
-        ? sendHeld(response, reply, { memory, writeTimeoutMs })
+        ? call.sendHeld(reply, { memory, writeTimeoutMs })
         : reply.send(this.#sending())
     sent
       .then(() => this.#end(this.#isCancelled() ? CLIENT_GONE_STATUS : reply.status))
@@ -132,7 +129,8 @@ export class Exchange {
   }
 
   #sending(): Sending {
-    const { response, signal, memory } = this
+    const { call, signal, memory } = this
+    const response = must(call.response, 'node:http reads requests whose answers are streamed')
     const { clock, writeTimeoutMs, errors } = this.#with
     const errorBodyOf = (error: unknown): object =>
       errors.bodyFor(this.#path(), this.#errorBodyOf(error))
@@ -141,17 +139,17 @@ export class Exchange {
 
   #fail(error: unknown): void {
     const reply = this.#with.errors.of(this.#path(), this.#errorBodyOf(error))
-    sendBytes(this.response, reply)
+    this.call.send(reply)
     this.#end(reply.status)
   }
 
   #path(): string {
-    return this.request.url ?? ''
+    return this.call.url
   }
 
   #errorBodyOf(error: unknown): ErrorBody {
     const { operation } = this.#metrics
-    const failed = { requestId: requestIdOf(this.response), operation }
+    const failed = { requestId: this.call.requestId, operation }
     return this.#with.translator.bodyOf(this.#reasonOf(error), failed)
   }
 
@@ -176,8 +174,8 @@ export class Exchange {
     const elapsedMs = clock.monotonicMs() - this.#startMs
     this.#metrics.record(status, elapsedMs)
     loop?.leave()
-    const { response } = this
-    onAnswered({ response, operation: this.#metrics.operation, status, elapsedMs })
+    const { call } = this
+    onAnswered({ call, operation: this.#metrics.operation, status, elapsedMs })
   }
 }
 
@@ -198,12 +196,12 @@ export class OperationExchange extends Exchange implements OperationRequest {
   }
 
   get headers(): IncomingHttpHeaders {
-    return this.request.headers
+    return this.call.headers
   }
 
   /** Throws FORBIDDEN. It runs before any costly step. */
   admit(): void {
-    this.principal = this.#policy.identify(this.request)
+    this.principal = this.#policy.identify(this.call)
     const refusal = this.#policy.authorize(this.principal, this.operation, this.params)
     if (refusal !== undefined) throw refusal
   }
@@ -213,14 +211,9 @@ export class OperationExchange extends Exchange implements OperationRequest {
 class ClientWatch extends AbortController {
   #stopTimer: (() => void) | undefined
 
-  constructor(response: ServerResponse, { clock, requestTimeoutMs }: ExchangeOptions) {
+  constructor(call: Call, { clock, requestTimeoutMs }: ExchangeOptions) {
     super()
-    const gone = (): void => {
-      if (response.writableFinished) return
-      this.abort(new ServiceError('CANCELLED', 'the client went away'))
-    }
-    if (response.destroyed) gone()
-    else response.once('close', gone)
+    call.whenGone(() => this.abort(new ServiceError('CANCELLED', 'the client went away')))
     if (requestTimeoutMs === undefined) return
     this.#stopTimer = clock.after(requestTimeoutMs, () => this.abort(tookTooLong(requestTimeoutMs)))
   }

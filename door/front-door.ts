@@ -1,11 +1,13 @@
 // Every operation of a contract, through express: routed, allowed, checked, handled.
 
+import type { IncomingMessage } from 'node:http'
 import express, { type Express, type Request, type Response } from 'express'
 import { must } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { parsedBytesOf } from '../lib/http/json-memory.ts'
 import { bodyMissing, readBody } from '../lib/http/request-body.ts'
 import { runInTurn, SliceClock } from '../lib/sliced.ts'
+import { NodeCall } from './call.ts'
 import type { Check, Unchecked } from './checks.ts'
 import type { Contract } from './contract.ts'
 import type { DocsPage } from './docs-page.ts'
@@ -41,7 +43,7 @@ type Unrouted = Exclude<RouteMatch, Found>
 /** Reads the body of a request that was admitted, has it checked, and answers what its handler does. */
 export type Perform<Context> = (
   exchange: OperationExchange,
-  row: OperationRow<Context>,
+  of: { readonly row: OperationRow<Context>; readonly request: IncomingMessage },
   check: (json: unknown) => Promise<void> | undefined,
 ) => Promise<Reply>
 
@@ -73,20 +75,20 @@ class FrontDoor<Context> {
     const route = this.#routes.match(request.method, request.path)
     if (route.kind === 'found') return this.#answerOperation(route, request, response)
     const metrics = this.#options.metrics.of(NO_OPERATION)
-    const exchange = new Exchange({ request, response, metrics }, this.#options)
+    const exchange = new Exchange({ call: new NodeCall(request, response), metrics }, this.#options)
     exchange.answer(() => this.#answerUnrouted(route, request))
   }
 
   #answerOperation({ operation, rawParams }: Found, request: Request, response: Response): void {
     const { operationId } = operation
     const metrics = this.#options.metrics.of(operationId)
-    const of = { request, response, metrics, operation }
+    const of = { call: new NodeCall(request, response), metrics, operation }
     const exchange = new OperationExchange(of, this.#options)
     exchange.answer(() => {
       exchange.params = decodeParams(rawParams)
       exchange.admit()
       const row = must(this.#options.operations[operationId], `row of ${operationId}`)
-      return this.#perform(exchange, row, async (json) => {
+      return this.#perform(exchange, { row, request }, async (json) => {
         await this.#checkInTurn({ request, response, json })
         // The check has made numbers of what the contract calls numbers.
         exchange.query = request.query
@@ -123,8 +125,8 @@ const SHOWN_PATH_LENGTH_MAX = 256
 /** What follows when a request is admitted, the same on both ways. */
 export function buildPerform<Context>(options: DoorOptions<Context>): Perform<Context> {
   const { context, clock, takePlace, bodyBytesMaxOf } = options
-  return async (exchange, row, check) => {
-    const { operation, request } = exchange
+  return async (exchange, { row, request }, check) => {
+    const { operation } = exchange
     if (operation.body !== 'none') {
       // The place is taken before the body is read, so that bodies that wait are not in memory.
       if (takePlace !== undefined) exchange.whenOver(await takePlace(exchange.signal))

@@ -10,13 +10,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { must } from '../lib/assert.ts'
 import { SchemaChecks, type Fits } from './checks.ts'
 import type { Operation } from './contract.ts'
+import { NodeCall } from './call.ts'
 import { OperationExchange } from './exchange.ts'
 import { buildPerform, type DoorOptions, type Perform } from './front-door.ts'
 import type { OperationRow } from './operation.ts'
+import { paramsOf, patternOf, type PathPattern } from './path-pattern.ts'
 import type { OperationMetrics } from './request-metrics.ts'
 
 /** True if the request was taken; otherwise nothing was done to it. */
 export type HotDoor = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** Rejects with the refusal of a JSON body that does not fit the contract. */
+export type Judge = (call: NodeCall, json: unknown) => Promise<void>
 
 interface HotRoute<Context> {
   readonly operation: Operation
@@ -33,10 +38,7 @@ interface HotRoute<Context> {
  * Contract: takes a request only if its path, query and headers fit. `judge` is given what turned out
  * not to fit later, and rejects.
  */
-export function buildHotDoor<Context>(
-  options: DoorOptions<Context>,
-  judge: (exchange: OperationExchange) => Promise<void>,
-): HotDoor {
+export function buildHotDoor<Context>(options: DoorOptions<Context>, judge: Judge): HotDoor {
   const routes = routesOf(options)
   const perform = buildPerform(options)
   return (request, response) => {
@@ -47,9 +49,10 @@ export function buildHotDoor<Context>(
       if (params === undefined) continue
       if (route.headers.some((name) => request.headers[name] !== undefined)) return false
       const { operation, metrics } = route
-      const exchange = new OperationExchange({ request, response, metrics, operation }, options)
+      const call = new NodeCall(request, response)
+      const exchange = new OperationExchange({ call, metrics, operation }, options)
       exchange.params = params
-      begin(exchange, { route, perform, judge, context: options.context })
+      begin(exchange, { route, perform, judge, call, context: options.context })
       return true
     }
     return false
@@ -59,20 +62,21 @@ export function buildHotDoor<Context>(
 interface Beginning<Context> {
   readonly route: HotRoute<Context>
   readonly perform: Perform<Context>
-  readonly judge: (exchange: OperationExchange) => Promise<void>
+  readonly judge: Judge
+  readonly call: NodeCall
   readonly context: Context
 }
 
 function begin<Context>(
   exchange: OperationExchange,
-  { route: { operation, row, fits }, perform, judge, context }: Beginning<Context>,
+  { route: { operation, row, fits }, perform, judge, call, context }: Beginning<Context>,
 ): void {
   exchange.answer(() => {
     exchange.admit()
     // No await here: a document in memory is answered in the same turn of the event loop.
     if (operation.body === 'none') return row.handle(exchange, context)
-    return perform(exchange, row, (json) =>
-      fits === undefined || fits(json) ? undefined : judge(exchange),
+    return perform(exchange, { row, request: call.request }, (json) =>
+      fits === undefined || fits(json) ? undefined : judge(call, json),
     )
   })
 }
@@ -80,7 +84,9 @@ function begin<Context>(
 function routesOf<Context>(options: DoorOptions<Context>): readonly HotRoute<Context>[] {
   const { contract, operations, metrics } = options
   const checks = new SchemaChecks(contract)
-  const hot = contract.operations.filter(({ operationId }) => operations[operationId]?.isHot)
+  const hot = contract.operations.filter(
+    ({ operationId }) => (operations[operationId]?.way ?? 'express') !== 'express',
+  )
   return hot.map((operation) => {
     const { operationId, template, parameters, body } = operation
     const row = must(operations[operationId], `row of ${operationId}`)
@@ -93,60 +99,4 @@ function routesOf<Context>(options: DoorOptions<Context>): readonly HotRoute<Con
       headers: parameters.flatMap((each) => (each.in === 'header' ? each.name.toLowerCase() : [])),
     }
   })
-}
-
-/** A template, cut at its parameters: there is one literal more than there are parameters. */
-interface PathPattern {
-  readonly first: string
-  readonly parameters: readonly PathParameter[]
-}
-
-interface PathParameter {
-  readonly name: string
-  readonly fits: Fits
-  /** What follows up to the next parameter, or to the end. */
-  readonly literal: string
-}
-
-function patternOf(template: string, checks: Readonly<Record<string, Fits>>): PathPattern {
-  const [first = '', ...rest] = template.split('{')
-  const parameters = rest.map((part) => {
-    const [name = '', literal = ''] = part.split('}')
-    return { name, literal, fits: must(checks[name], `schema of ${name}`) }
-  })
-  return { first, parameters }
-}
-
-/** The parameters of a path; undefined for a path that does not have exactly this form. */
-function paramsOf(
-  { first, parameters }: PathPattern,
-  url: string,
-): Readonly<Record<string, string>> | undefined {
-  if (!url.startsWith(first)) return undefined
-  const params: Record<string, string> = {}
-  let at = first.length
-  for (const { name, literal, fits } of parameters) {
-    const slash = url.indexOf('/', at)
-    const end = slash === -1 ? url.length : slash
-    if (!url.startsWith(literal, end)) return undefined
-    const value = decoded(url.slice(at, end))
-    if (value === undefined || !fits(value)) return undefined
-    params[name] = value
-    at = end + literal.length
-  }
-  return at === url.length ? params : undefined
-}
-
-/** Segments of these letters need no decoding, and hold neither a query nor a fragment. */
-const PLAIN = /^[\w.~!$&'()*+,;=:@-]+$/
-const ENCODED = /^[\w.~!$&'()*+,;=:@%-]+$/
-
-function decoded(segment: string): string | undefined {
-  if (!segment.includes('%')) return PLAIN.test(segment) ? segment : undefined
-  if (!ENCODED.test(segment)) return undefined
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return undefined
-  }
 }

@@ -39,8 +39,11 @@ export interface OperationRow<Context> {
    * `lines`: the same, and the body may be NDJSON as well.
    */
   readonly body: 'json' | 'bytes' | 'lines'
-  /** Whether requests of the operation take the hot door, ahead of express. */
-  readonly isHot: boolean
+  /**
+   * `hot`: its requests take the hot door, ahead of express. `plain`: so they do, and those that node:http need not read
+   * take the plain door; then the body is none or `bytes`, and no answer is streamed.
+   */
+  readonly way: 'express' | 'hot' | 'plain'
 }
 
 /** By operationId. */

@@ -1,7 +1,7 @@
 // The caller of a request, and the policy that allows its operations.
 
-import type { IncomingMessage } from 'node:http'
 import type { ServiceError } from '../lib/errors.ts'
+import type { Call } from './call.ts'
 import type { Operation } from './contract.ts'
 
 /** The caller of a request, as its handler is told. */
@@ -22,7 +22,7 @@ export const ANONYMOUS: Principal = Object.freeze({ kind: 'anonymous' })
  * - Both answer at once, without a promise, because every request calls them.
  */
 export interface AccessPolicy {
-  identify(request: IncomingMessage): Principal
+  identify(call: Pick<Call, 'method' | 'url' | 'headers'>): Principal
   authorize(
     principal: Principal,
     operation: Operation,

@@ -1,4 +1,4 @@
-// A server of one contract: both ways through the door on one listener.
+// A server of one contract: all ways through the door on one listener.
 
 import { createServer, type IncomingMessage } from 'node:http'
 import express, { type Express } from 'express'
@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts'
 import { ErrorTranslator } from '../lib/http/error-translator.ts'
 import { checkHost, listen, LOOPBACK, SERVER_OPTIONS } from '../lib/http/listener.ts'
 import type { RunningServer } from '../lib/http/listener.ts'
+import { PlainConnections } from '../lib/http/plain-connections.ts'
 import { sendBytes } from '../lib/http/reply.ts'
 import { RequestIds, requestIdOf } from '../lib/http/request-id.ts'
 import type { Log } from '../lib/log.ts'
@@ -14,10 +15,11 @@ import { familyLines, samplesBy, type MetricSource } from '../lib/metrics.ts'
 import type { Random } from '../lib/random.ts'
 import { buildCheck, type Check, type CheckOptions } from './checks.ts'
 import { buildEntry } from './entry.ts'
-import type { OnAnswered, OperationExchange } from './exchange.ts'
+import type { OnAnswered } from './exchange.ts'
 import { buildApp, type DoorOptions } from './front-door.ts'
-import { buildHotDoor } from './hot-door.ts'
+import { buildHotDoor, type Judge } from './hot-door.ts'
 import { buildOriginPolicy } from './origins.ts'
+import { buildPlainDoor } from './plain-door.ts'
 import { ALLOW_ALL, type AccessPolicy } from './principal.ts'
 import { ErrorReplies, type ErrorShape } from './replies.ts'
 import { NO_OPERATION } from './request-metrics.ts'
@@ -56,7 +58,7 @@ export interface DoorApi<Context> extends Omit<DoorOptions<Context>, FromServer>
   readonly errorShape: ErrorShape
   /** Default: everybody may do everything. */
   readonly policy?: AccessPolicy
-  /** Default true. False sends every request through express. */
+  /** Default true. False sends every request through node:http and express. */
   readonly hotDoor?: boolean
   readonly closeDeadlineMs: number
   addLines(source: MetricSource): void
@@ -80,9 +82,10 @@ export async function startDoor<Context>(
   const app = buildApp(options)
   const hotDoor = (api.hotDoor ?? true) ? buildHotDoor(options, buildJudge(check)) : () => false
   const ids = new RequestIds(random)
+  const origins = buildOriginPolicy({ loopbackOnly: LOOPBACK.has(host), corsOrigins, publicUrls })
   const entry = buildEntry({
     ids,
-    origins: buildOriginPolicy({ loopbackOnly: LOOPBACK.has(host), corsOrigins, publicUrls }),
+    origins,
     refuse: (response, refusal) => {
       const failed = { requestId: requestIdOf(response), operation: NO_OPERATION }
       sendBytes(response, errors.of(response.req.url ?? '', translator.bodyOf(refusal, failed)))
@@ -93,7 +96,9 @@ export async function startDoor<Context>(
   })
   const server = createServer(SERVER_OPTIONS, entry)
   const { closeDeadlineMs } = api
-  return listen(server, { host, port, clock, closeDeadlineMs, ids, connectionsMax })
+  const servePlain = (api.hotDoor ?? true) ? buildPlainDoor(options, { ids, origins }) : undefined
+  const plain = servePlain && new PlainConnections(server, { serve: servePlain, clock })
+  return listen(server, { host, port, clock, closeDeadlineMs, ids, connectionsMax, plain })
 }
 
 function checkOf<Context>({ contract, operations, checks, docs }: DoorApi<Context>): Check {
@@ -103,7 +108,7 @@ function checkOf<Context>({ contract, operations, checks, docs }: DoorApi<Contex
 }
 
 /** The check of express for a request that did not come through it. */
-function buildJudge(check: Check): (exchange: OperationExchange) => Promise<void> {
+function buildJudge(check: Check): Judge {
   interface Case {
     readonly json: unknown
     readonly resolve: (checking: Promise<void>) => void
@@ -115,7 +120,7 @@ function buildJudge(check: Check): (exchange: OperationExchange) => Promise<void
     const { json, resolve } = must(cases.get(request), 'the case of a judged request')
     resolve(check({ request, response, json }))
   })
-  return ({ request, response, json }) =>
+  return ({ request, response }, json) =>
     new Promise((resolve) => {
       cases.set(request, { json, resolve })
       app(request, response)
@@ -133,11 +138,9 @@ function errorLines(prefix: string, translator: ErrorTranslator): readonly strin
 
 /** Without the URL, which may hold keys of documents and what somebody looks for. */
 function requestLog(log: Log, logsRequests: () => boolean): OnAnswered {
-  return ({ response, operation, status, elapsedMs }) => {
+  return ({ call: { method, requestId }, operation, status, elapsedMs }) => {
     if (!logsRequests()) return
-    const { method } = response.req
     const ms = Math.round(elapsedMs * 1000) / 1000
-    const requestId = requestIdOf(response)
     log.debug('request answered', { requestId, operation, method, status, ms })
   }
 }

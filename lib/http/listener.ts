@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts'
 import { ServiceError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 import { prodWhenLate } from '../deadline.ts'
+import type { PlainConnections } from './plain-connections.ts'
 import { jsonReply, sendBytes } from './reply.ts'
 import { nameRequest, type RequestIds } from './request-id.ts'
 
@@ -60,6 +61,8 @@ export interface ListenOptions {
   readonly connectionsMax?: number | undefined
   /** Makes the ids of answers to bytes that never became a request. */
   readonly ids: RequestIds
+  /** The connections that are not those of node:http. */
+  readonly plain?: PlainConnections | undefined
 }
 
 export async function listen(server: Server, options: ListenOptions): Promise<RunningServer> {
@@ -88,19 +91,26 @@ function urlOf({ address, family, port }: AddressInfo): string {
 
 async function closeServer(
   server: Server,
-  { clock, closeDeadlineMs }: ListenOptions,
+  { clock, closeDeadlineMs, plain }: ListenOptions,
 ): Promise<void> {
   if (!server.listening) return
+  const closeIdle = (): void => {
+    server.closeIdleConnections()
+    plain?.closeIdle()
+  }
   // A connection whose request has just ended would otherwise stay open, waiting for the next one.
   server.on('request', (_request, response) => {
     response.once('close', () => server.closeIdleConnections())
   })
   // The same for requests that are running now: watching each from its start would cost all of them.
-  const stopSweeping = clock.every(IDLE_SWEEP_PERIOD_MS, async () => server.closeIdleConnections())
+  const stopSweeping = clock.every(IDLE_SWEEP_PERIOD_MS, async () => closeIdle())
   const closed = once(server, 'close')
   server.close()
-  server.closeIdleConnections()
-  const onLate = (): void => server.closeAllConnections()
+  closeIdle()
+  const onLate = (): void => {
+    server.closeAllConnections()
+    plain?.closeAll()
+  }
   await prodWhenLate(closed, { clock, ms: closeDeadlineMs, onLate })
   await stopSweeping()
 }

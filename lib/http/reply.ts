@@ -64,11 +64,20 @@ export function headersOfAll(response: ServerResponse): readonly string[] {
   return [...NOSNIFF, 'X-Request-Id', requestId, ...extraHeadersOf(response)]
 }
 
+/** All headers of a whole answer but those of its connection, for a request with this id and of no other origin. */
+export function headersOfReply(reply: BytesReply, requestId: string): readonly string[] {
+  return headersOf(reply, [...NOSNIFF, 'X-Request-Id', requestId])
+}
+
+function headersOf({ status, headers, body }: BytesReply, ofAll: readonly string[]): string[] {
+  const all = [...headers, ...ofAll]
+  if (status !== 204) all.push('Content-Length', String(body.length))
+  return all
+}
+
 /** Answers whether the body is to follow: not when the client has gone, or has its answer already. */
 function sendHead(response: ServerResponse, reply: BytesReply): boolean {
   if (response.destroyed || response.headersSent) return false
-  const headers = [...reply.headers, ...headersOfAll(response)]
-  if (reply.status !== 204) headers.push('Content-Length', String(reply.body.length))
-  response.writeHead(reply.status, headers)
+  response.writeHead(reply.status, headersOf(reply, headersOfAll(response)))
   return true
 }

@@ -18,7 +18,9 @@ export function hotRequests<Context>(
   { document, operations }: Contract,
   table: OperationTable<Context>,
 ): Readonly<Record<string, Sent>> {
-  const hot = operations.filter(({ operationId }) => table[operationId]?.isHot === true)
+  const hot = operations.filter(
+    ({ operationId }) => (table[operationId]?.way ?? 'express') !== 'express',
+  )
   const requests = hot.flatMap((operation) => {
     const bodies = operation.body === 'none' ? [undefined] : bodiesOf(document, operation)
     const [first] = bodies

@@ -53,6 +53,6 @@ const HOT: ReadonlySet<string> = new Set(['embed'])
 export const OPERATIONS: OperationTable<ApiContext> = Object.fromEntries(
   Object.entries(HANDLERS).map(([id, handle]): [string, OperationRow<ApiContext>] => [
     id,
-    { handle, body: 'json', isHot: HOT.has(id) },
+    { handle, body: 'json', way: HOT.has(id) ? 'hot' : 'express' },
   ]),
 )

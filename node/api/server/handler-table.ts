@@ -38,7 +38,7 @@ import type { OperationRow, OperationTable } from '../../../door/operation.ts'
 import type { ApiContext, Handler } from '../operation.ts'
 
 export const OPERATIONS: OperationTable<ApiContext> = {
-  batchWrite: hot(fromBytes(batchWrite)),
+  batchWrite: plain(fromBytes(batchWrite)),
   collectLeftovers: fromJson(collectLeftovers),
   commitTransaction: fromBytes(commitTransaction),
   createIndex: fromJson(createIndex),
@@ -60,7 +60,7 @@ export const OPERATIONS: OperationTable<ApiContext> = {
   listNodes: fromJson(listNodes),
   listShards: fromJson(listShards),
   listTables: fromJson(listTables),
-  lookupDocument: hot(fromJson(lookupDocument)),
+  lookupDocument: plain(fromJson(lookupDocument)),
   mergeTable: fromBytes(mergeTable),
   moveReplica: fromJson(moveReplica),
   queryGlobal: fromLines(queryGlobal),
@@ -77,19 +77,23 @@ export const OPERATIONS: OperationTable<ApiContext> = {
 type Row = OperationRow<ApiContext>
 
 function fromJson(handle: Handler): Row {
-  return { handle, body: 'json', isHot: false }
+  return { handle, body: 'json', way: 'express' }
 }
 
 /** For bodies that hold documents. */
 function fromBytes(handle: Handler): Row {
-  return { handle, body: 'bytes', isHot: false }
+  return { handle, body: 'bytes', way: 'express' }
 }
 
 /** For bodies that hold queries. */
 function fromLines(handle: Handler): Row {
-  return { handle, body: 'lines', isHot: false }
+  return { handle, body: 'lines', way: 'express' }
 }
 
 function hot(row: Row): Row {
-  return { ...row, isHot: true }
+  return { ...row, way: 'hot' }
+}
+
+function plain(row: Row): Row {
+  return { ...row, way: 'plain' }
 }

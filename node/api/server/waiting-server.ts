@@ -36,7 +36,7 @@ const ANSWERED: Readonly<Record<string, Handler<WaitingContext>>> = {
 
 const WAITING: OperationTable<WaitingContext> = Object.fromEntries(
   Object.entries(OPERATIONS).map(([id, { body }]): [string, OperationRow<WaitingContext>] => {
-    return [id, { body, handle: ANSWERED[id] ?? refuse, isHot: false }]
+    return [id, { body, handle: ANSWERED[id] ?? refuse, way: 'express' }]
   }),
 )
 
