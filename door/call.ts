@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { sendHeld, type HeldReplyOptions } from '../lib/http/held-reply.ts'
 import type { PlainConnection } from '../lib/http/plain-connections.ts'
 import type { PlainRequest } from '../lib/http/plain-request.ts'
-import { headersOfReply, sendBytes, type BytesReply } from '../lib/http/reply.ts'
+import { headTextOf, sendBytes, type BytesReply } from '../lib/http/reply.ts'
 import { requestIdOf } from '../lib/http/request-id.ts'
 
 /**
@@ -106,14 +106,14 @@ export class PlainCall implements Call {
 
   send(reply: BytesReply): void {
     if (!this.#begin()) return
-    this.#connection.send(reply.status, headersOfReply(reply, this.requestId), reply.body)
+    this.#connection.send(headTextOf(reply, this.requestId), reply.body)
   }
 
   async sendHeld(reply: BytesReply, { memory, writeTimeoutMs }: HeldReplyOptions): Promise<void> {
     memory.add(reply.body.length)
     if (!this.#begin()) return
-    const headers = headersOfReply(reply, this.requestId)
-    await this.#connection.sendLong(reply.status, headers, { body: reply.body, writeTimeoutMs })
+    const { body } = reply
+    await this.#connection.sendLong(headTextOf(reply, this.requestId), { body, writeTimeoutMs })
   }
 
   #begin(): boolean {

@@ -9,7 +9,7 @@
 //        reads it after the answer.
 //   PC3  A connection whose client does not take an answer serves no further request until it has.
 
-import { STATUS_CODES, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { parsePlainRequest, type PlainRequest } from './plain-request.ts'
@@ -26,7 +26,7 @@ export type ServePlain = (request: PlainRequest, connection: PlainConnection) =>
 
 interface PlainParts {
   readonly serve: ServePlain
-  readonly dates: HttpDates
+  readonly ends: HeadEnds
   /** Makes the connection one of node:http. */
   readonly handOver: (socket: Socket) => void
   readonly onSilence: (socket: Socket) => void
@@ -45,7 +45,7 @@ export class PlainConnections {
     server.removeAllListeners('connection')
     const parts: PlainParts = {
       serve,
-      dates: new HttpDates(clock),
+      ends: new HeadEnds(clock),
       handOver: (socket) => {
         for (const listener of listeners) Reflect.apply(listener, server, [socket])
       },
@@ -114,25 +114,24 @@ export class PlainConnection {
     else this.#onGone = listener
   }
 
-  /** Sends the answer to the request that is served. Headers are flat, and lack only those of the connection. */
-  send(status: number, headers: readonly string[], body: Buffer): void {
+  /** Sends the answer to the request that is served. The head lacks only the headers of the connection. */
+  send(head: string, body: Buffer): void {
     if (this.isGone) return
-    const text = this.#headOf(status, headers) + body.toString('latin1')
+    const text = head + this.#parts.ends.now() + body.toString('latin1')
     if (this.#socket.write(text, 'latin1')) this.#answered()
     else this.#socket.once('drain', () => this.#answered())
   }
 
   /** The same for a long body. Resolves when it has left, or the client has gone or takes nothing for `writeTimeoutMs`. */
   sendLong(
-    status: number,
-    headers: readonly string[],
+    head: string,
     { body, writeTimeoutMs }: { readonly body: Buffer; readonly writeTimeoutMs: number },
   ): Promise<void> {
     if (this.isGone) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#state = 'sending'
     this.#socket.setTimeout(writeTimeoutMs)
-    this.#socket.write(this.#headOf(status, headers), 'latin1')
+    this.#socket.write(head + this.#parts.ends.now(), 'latin1')
     this.#socket.write(body, () => {
       resolve()
       if (!this.isGone) this.#answered()
@@ -142,13 +141,6 @@ export class PlainConnection {
 
   readonly destroy = (): void => {
     this.#socket.destroy()
-  }
-
-  #headOf(status: number, headers: readonly string[]): string {
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
-    for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
-    const date = this.#parts.dates.now()
-    return `${head}Date: ${date}\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_S}\r\n\r\n`
   }
 
   #take(chunk: Buffer): void {
@@ -201,8 +193,8 @@ export class PlainConnection {
   }
 }
 
-/** The header Date, made once a second. */
-class HttpDates {
+/** The last headers of an answer, which name the second. */
+class HeadEnds {
   readonly #clock: Clock
   #second = NaN
   #text = ''
@@ -216,7 +208,9 @@ class HttpDates {
     const second = Math.floor(nowMs / SECOND_MS)
     if (second !== this.#second) {
       this.#second = second
-      this.#text = new Date(nowMs).toUTCString()
+      const date = new Date(nowMs).toUTCString()
+      const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_S}`
+      this.#text = `Date: ${date}\r\n${keepAlive}\r\n\r\n`
     }
     return this.#text
   }

@@ -1,6 +1,6 @@
 // What a handler answers, before anybody knows which door the request came through.
 
-import type { ServerResponse } from 'node:http'
+import { STATUS_CODES, type ServerResponse } from 'node:http'
 import { extraHeadersOf, requestIdOf } from './request-id.ts'
 
 /** A whole answer. Headers are flat, name after value, the form `writeHead` takes without a copy. */
@@ -19,6 +19,7 @@ const EMPTY = Buffer.alloc(0)
 const STRING_BYTES_MAX = 16_384
 /** Browsers must not guess that a stored document is a page or a script. */
 const NOSNIFF = ['X-Content-Type-Options', 'nosniff'] as const
+const NOSNIFF_LINE = `${NOSNIFF.join(': ')}\r\n`
 
 export function jsonReply(
   status: number,
@@ -64,20 +65,22 @@ export function headersOfAll(response: ServerResponse): readonly string[] {
   return [...NOSNIFF, 'X-Request-Id', requestId, ...extraHeadersOf(response)]
 }
 
-/** All headers of a whole answer but those of its connection, for a request with this id and of no other origin. */
-export function headersOfReply(reply: BytesReply, requestId: string): readonly string[] {
-  return headersOf(reply, [...NOSNIFF, 'X-Request-Id', requestId])
-}
-
-function headersOf({ status, headers, body }: BytesReply, ofAll: readonly string[]): string[] {
-  const all = [...headers, ...ofAll]
-  if (status !== 204) all.push('Content-Length', String(body.length))
-  return all
+/**
+ * The status line and all headers of a whole answer but those of its connection, as node:http writes them, for a request
+ * with this id and of no other origin.
+ */
+export function headTextOf({ status, headers, body }: BytesReply, requestId: string): string {
+  let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
+  for (let i = 0; i < headers.length; i += 2) head += `${headers[i]}: ${headers[i + 1]}\r\n`
+  head += `${NOSNIFF_LINE}X-Request-Id: ${requestId}\r\n`
+  return status === 204 ? head : `${head}Content-Length: ${body.length}\r\n`
 }
 
 /** Answers whether the body is to follow: not when the client has gone, or has its answer already. */
 function sendHead(response: ServerResponse, reply: BytesReply): boolean {
   if (response.destroyed || response.headersSent) return false
-  response.writeHead(reply.status, headersOf(reply, headersOfAll(response)))
+  const headers = [...reply.headers, ...headersOfAll(response)]
+  if (reply.status !== 204) headers.push('Content-Length', String(reply.body.length))
+  response.writeHead(reply.status, headers)
   return true
 }

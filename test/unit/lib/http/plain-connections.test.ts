@@ -29,7 +29,7 @@ function answerByNode({ url }: IncomingMessage, response: ServerResponse): void 
 
 function answer({ request, connection }: Served): void {
   const body = Buffer.from(`plain ${request.target}`)
-  connection.send(200, ['Content-Length', String(body.length)], body)
+  connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n`, body)
 }
 
 describe('plain connections', () => {
@@ -181,9 +181,9 @@ describe('plain connections', () => {
     const serving = nextServed()
     await client.write(get('/1'))
     const { connection } = await serving
-    const headers = ['Content-Length', String(body.length)]
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n`
 
-    const sent = connection.sendLong(200, headers, { body, writeTimeoutMs: 60_000 })
+    const sent = connection.sendLong(head, { body, writeTimeoutMs: 60_000 })
     await sent
     await until(async () => client.received.length > body.length)
     onPlain = answer
@@ -202,7 +202,7 @@ describe('plain connections', () => {
     client.socket.pause()
     const body = Buffer.alloc(64 * 1024 * 1024)
 
-    const sent = connection.sendLong(200, [], { body, writeTimeoutMs: 60_000 })
+    const sent = connection.sendLong('HTTP/1.1 200 OK\r\n', { body, writeTimeoutMs: 60_000 })
     must(sockets[0], 'socket').emit('timeout')
     await sent
 
