@@ -14,18 +14,20 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { parsePlainRequest, type PlainRequest } from './plain-request.ts'
 
+const SECOND_MS = 1000
 /** As node:http: what its header Keep-Alive promises, and a second for requests on their way. */
 const KEEP_ALIVE_S = 5
-const IDLE_MAX_MS = (KEEP_ALIVE_S + 1) * 1000
+const IDLE_MAX_S = KEEP_ALIVE_S + 1
 /** A connection on which nothing has come gets the answer that node:http gives. */
-const FRESH_MAX_MS = 60_000
-const SECOND_MS = 1000
+const FRESH_MAX_S = 60
 
 /** Serves a plain request, or answers false and has done nothing. It answers by `connection.send`, once. */
 export type ServePlain = (request: PlainRequest, connection: PlainConnection) => boolean
 
 interface PlainParts {
   readonly serve: ServePlain
+  /** Seconds since the server has begun, by its timer. */
+  readonly beat: { readonly seconds: number }
   readonly ends: HeadEnds
   /** Makes the connection one of node:http. */
   readonly handOver: (socket: Socket) => void
@@ -35,6 +37,7 @@ interface PlainParts {
 /** The connections of a server that node:http has not got. */
 export class PlainConnections {
   readonly #open = new Set<PlainConnection>()
+  readonly #beat = { seconds: 0 }
 
   /** Takes new connections ahead of node:http, which is the listener of `server` so far. */
   constructor(
@@ -45,6 +48,7 @@ export class PlainConnections {
     server.removeAllListeners('connection')
     const parts: PlainParts = {
       serve,
+      beat: this.#beat,
       ends: new HeadEnds(clock),
       handOver: (socket) => {
         for (const listener of listeners) Reflect.apply(listener, server, [socket])
@@ -60,6 +64,14 @@ export class PlainConnections {
       const connection = new PlainConnection(socket, parts, () => this.#open.delete(connection))
       this.#open.add(connection)
     })
+    // One timer for all: a timer of each socket would be set anew at each request and at each answer.
+    const stop = clock.every(SECOND_MS, async () => this.#look())
+    server.once('close', () => void stop())
+  }
+
+  #look(): void {
+    this.#beat.seconds += 1
+    for (const connection of this.#open) connection.endIfSilent()
   }
 
   /** Ends the connections that wait for a request. */
@@ -78,10 +90,14 @@ export class PlainConnection {
   readonly #parts: PlainParts
   readonly #onLeft: () => void
   readonly #onData = (chunk: Buffer): void => this.#take(chunk)
-  readonly #onTimeout = (): void => this.#tooSilent()
+  readonly #onTimeout = (): void => {
+    if (this.#state === 'sending') this.destroy()
+  }
   readonly #onEnd = (): void => void this.#socket.end()
   readonly #onClose = (): void => this.#closed()
   #state: 'fresh' | 'idle' | 'serving' | 'sending' = 'fresh'
+  /** By the beat: when the connection was opened, or answered last. */
+  #since: number
   /** What came while a request was served. */
   #early: Buffer | undefined
   #onGone: (() => void) | undefined
@@ -91,12 +107,12 @@ export class PlainConnection {
     this.#socket = socket
     this.#parts = parts
     this.#onLeft = onLeft
+    this.#since = parts.beat.seconds
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('timeout', this.#onTimeout)
     socket.on('close', this.#onClose)
     socket.on('error', this.destroy)
-    socket.setTimeout(FRESH_MAX_MS)
   }
 
   get isIdle(): boolean {
@@ -134,6 +150,7 @@ export class PlainConnection {
     this.#socket.write(head + this.#parts.ends.now(), 'latin1')
     this.#socket.write(body, () => {
       resolve()
+      this.#socket.setTimeout(0)
       if (!this.isGone) this.#answered()
     })
     return promise
@@ -141,6 +158,13 @@ export class PlainConnection {
 
   readonly destroy = (): void => {
     this.#socket.destroy()
+  }
+
+  /** Called once a second. A connection that is just over its time may have a second more. */
+  endIfSilent(): void {
+    const silentS = this.#parts.beat.seconds - this.#since
+    if (this.#state === 'fresh' && silentS > FRESH_MAX_S) this.#parts.onSilence(this.#socket)
+    else if (this.#state === 'idle' && silentS > IDLE_MAX_S && this.isIdle) this.destroy()
   }
 
   #take(chunk: Buffer): void {
@@ -160,7 +184,7 @@ export class PlainConnection {
   #answered(): void {
     this.#state = 'idle'
     this.#onGone = undefined
-    if (this.#socket.timeout !== IDLE_MAX_MS) this.#socket.setTimeout(IDLE_MAX_MS)
+    this.#since = this.#parts.beat.seconds
     const early = this.#early
     this.#early = undefined
     if (early !== undefined) this.#handOver(early)
@@ -175,16 +199,10 @@ export class PlainConnection {
     socket.off('timeout', this.#onTimeout)
     socket.off('close', this.#onClose)
     socket.off('error', this.destroy)
-    socket.setTimeout(0)
     socket.unshift(unread)
     this.#onLeft()
     this.#parts.handOver(socket)
     socket.resume()
-  }
-
-  #tooSilent(): void {
-    if (this.#state === 'fresh') this.#parts.onSilence(this.#socket)
-    else if (this.isIdle || this.#state === 'sending') this.destroy()
   }
 
   #closed(): void {
