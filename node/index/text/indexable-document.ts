@@ -1,16 +1,30 @@
 // A document after mapping and analysis, as the engine indexes it.
 
+import type { TermTable } from './encoding/term-table.ts'
+
 /** One token of a text field. Positions ascend; a gap stands for a removed stop word. */
 export interface IndexableToken {
   readonly term: string
   readonly position: number
 }
 
-/** The tokens of one field in order. An array of tokens is a TokenSequence. */
+/** The most tokens of a chunk: about a millisecond of work. */
+export const TOKENS_PER_CHUNK = 4096
+
+/** Some tokens that follow each other. Only the first `length` numbers of the arrays are tokens. */
+export interface TokenChunk {
+  readonly length: number
+  /** By token, the number of its term. */
+  readonly terms: Uint32Array
+  readonly positions: Uint32Array
+}
+
+/** The tokens of one field in order. Every chunk but the last has TOKENS_PER_CHUNK tokens. */
 export interface TokenSequence {
   readonly length: number
-  /** The tokens from `from` up to `to`, exclusive. */
-  slice(from: number, to: number): readonly IndexableToken[]
+  /** Which terms the numbers of the tokens are. */
+  readonly terms: TermTable
+  readonly chunks: readonly TokenChunk[]
 }
 
 export type IndexableField =

@@ -3,6 +3,7 @@
 import type { Random } from '../../../lib/random.ts'
 import type { EngineQuery } from '../../../node/index/text/engine-query.ts'
 import type { IndexableDocument } from '../../../node/index/text/indexable-document.ts'
+import { tokenListOf } from '../worlds/field-tokens.ts'
 import { countTo } from './load.ts'
 import { valueOf, wordOf } from './script-texts.ts'
 
@@ -69,7 +70,7 @@ export class PairGenerator {
     const tag = [...new Set(countTo(this.below(3)).map(() => this.#pick(TAGS)))]
     const rank = this.below(RANKS)
     const key = this.key()
-    const tokens = words.map((term, position) => ({ term, position }))
+    const tokens = tokenListOf(words.map((term, position) => ({ term, position })))
     const fields: IndexableDocument['fields'] = [
       { kind: 'text', name: 'body', tokens, length: words.length },
       { kind: 'keyword', name: 'tag', values: tag },

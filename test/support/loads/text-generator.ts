@@ -3,7 +3,11 @@
 import type { Random } from '../../../lib/random.ts'
 import type { EngineQuery, TermMatcher } from '../../../node/index/text/engine-query.ts'
 import type { SortField } from '../../../node/index/text/matching/sorted-hits.ts'
-import type { IndexableDocument } from '../../../node/index/text/indexable-document.ts'
+import type {
+  IndexableDocument,
+  IndexableToken,
+  TokenSequence,
+} from '../../../node/index/text/indexable-document.ts'
 import {
   fuzzyMatcher,
   fuzzyRanking,
@@ -11,6 +15,8 @@ import {
   termRangeMatcher,
 } from '../../../node/index/text/mapping/term-matchers.ts'
 
+import { TermTable } from '../../../node/index/text/encoding/term-table.ts'
+import { tokenListOf } from '../worlds/field-tokens.ts'
 import { countTo } from './load.ts'
 import { valueOf, wordOf } from './script-texts.ts'
 
@@ -36,12 +42,15 @@ const TAGS = ['t0', 'T1', '', wordOf(0), wordOf(12), ...countTo(24).map((n) => v
 /** A document in so many lacks a field that many have, or has one that few have. */
 const MANY_LACK = 10
 const FEW_HAVE = [2, 5, 12, 60]
+const TEXTS_PER_TABLE = 60
 
 export class TextGenerator {
   readonly random: Random
   readonly sizes: TextSizes
   /** For each field, whether a document has it: fields of many and of few are kept in two ways. */
   readonly #has: readonly (() => boolean)[]
+  #terms = new TermTable()
+  #listed = 0
 
   constructor(random: Random, sizes: TextSizes) {
     this.random = random
@@ -51,6 +60,13 @@ export class TextGenerator {
       const isRare = sizes.hasRareFields === true && this.below(3) === 0
       return isRare ? () => this.below(few) === 0 : () => this.below(MANY_LACK) > 0
     })
+  }
+
+  /** Tokens as a document has them. Documents get another table of terms from time to time. */
+  tokens(tokens: readonly IndexableToken[]): TokenSequence {
+    this.#listed += 1
+    if (this.#listed % TEXTS_PER_TABLE === 0) this.#terms = new TermTable()
+    return tokenListOf(tokens, this.#terms)
   }
 
   below(bound: number): number {
@@ -92,8 +108,8 @@ export class TextGenerator {
       return { term: this.below(8) === 0 ? 'https' : this.word(), position: at }
     })
     const fields: IndexableDocument['fields'] = [
-      { kind: 'text', name: 'body', tokens, length },
-      { kind: 'text', name: 'title', tokens: title, length: title.length },
+      { kind: 'text', name: 'body', tokens: this.tokens(tokens), length },
+      { kind: 'text', name: 'title', tokens: this.tokens(title), length: title.length },
       { kind: 'keyword', name: 'tag', values: few(() => this.pick(TAGS)) },
       { kind: 'number', name: 'rank', values: few(() => this.below(20) / 2 - 3) },
       { kind: 'point', name: 'place', values: few(place) },

@@ -1,8 +1,30 @@
-import type { IndexableField, IndexableToken } from '../../../node/index/text/indexable-document.ts'
+import { TermTable } from '../../../node/index/text/encoding/term-table.ts'
+import type {
+  IndexableField,
+  IndexableToken,
+  TokenSequence,
+} from '../../../node/index/text/indexable-document.ts'
+import { TokenList } from '../../../node/index/text/mapping/token-list.ts'
 
 type TextField = Extract<IndexableField, { readonly kind: 'text' }>
 
 /** All tokens of a field. */
-export function tokensOf({ tokens }: TextField): readonly IndexableToken[] {
-  return tokens.slice(0, tokens.length)
+export function tokensOf({ tokens }: Pick<TextField, 'tokens'>): readonly IndexableToken[] {
+  const { terms } = tokens
+  return tokens.chunks.flatMap((chunk) =>
+    Array.from({ length: chunk.length }, (_, i) => ({
+      term: terms.at(chunk.terms[i]!),
+      position: chunk.positions[i]!,
+    })),
+  )
+}
+
+/** Tokens as a document has them, with a table of their own by default. */
+export function tokenListOf(
+  tokens: readonly IndexableToken[],
+  terms: TermTable = new TermTable(),
+): TokenSequence {
+  const list = new TokenList(terms)
+  for (const { term, position } of tokens) list.push(terms.numberOf(term), position)
+  return list
 }

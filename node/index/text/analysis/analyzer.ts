@@ -1,7 +1,7 @@
 // A pipeline from text to tokens: segment, fold, drop stop words, stem, cut into grams.
 
 import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
-import { isAscii } from './fold-term.ts'
+import { isAscii, LOWER_CASE } from './fold-term.ts'
 import type { Folding } from './fold-term.ts'
 import type { IndexableToken } from '../indexable-document.ts'
 import type { Segmenter } from './segmentation.ts'
@@ -12,6 +12,19 @@ export const TOKEN_LENGTH_MAX = 255
 const SHRINKING_MAX = 4
 /** How much text is analyzed between two yields, in UTF-16 units: about a millisecond of work. */
 export const TEXT_STEP_LENGTH = 8192
+
+/**
+ * How an analyzer that reads a text word by word does it. Contract, checked for every analyzer by
+ * test/unit/node/index/text/analysis/word-memo.test.ts:
+ * - The words of `segment`, counted from 0, are the positions of the analyzer's tokens.
+ * - `termsOf` answers the terms at the position of a word, in their order; none for a word that is left out.
+ */
+export interface WordAnalysis {
+  readonly segment: Segmenter
+  /** Whether a word in ASCII has the terms of the same word in lower case, as far as these are not parts of it. */
+  readonly ignoresCase: boolean
+  termsOf(word: string): readonly string[]
+}
 
 /** A token with its place in the text. */
 export interface OffsetToken extends IndexableToken {
@@ -35,6 +48,8 @@ export interface Analyzer {
   /** Calls `emit` with every token. For short texts. */
   emitTokens(text: string, emit: Emit): void
   analyzeInSteps(text: string, emit: Emit): Sliced<void>
+  /** Undefined if terms depend on more of the text than their word. */
+  readonly words: WordAnalysis | undefined
   normalize(term: string): string
   /** Whether a word that is left out begins with this one, or is it. `begun` is normalized. */
   beginsStopWord(begun: string): boolean
@@ -69,7 +84,8 @@ export function buildAnalyzer(pipeline: Pipeline): Analyzer {
   const atOnce = (text: string, emit: Emit) => runShort(pipeline, text, emit)
   const stops = [...(pipeline.stopWords ?? [])]
   const beginsStopWord = (begun: string) => stops.some((word) => word.startsWith(begun))
-  return buildFromSteps({ name: pipeline.name, inSteps, atOnce, normalize, beginsStopWord })
+  const words = wordAnalysis(pipeline)
+  return buildFromSteps({ name: pipeline.name, inSteps, atOnce, words, normalize, beginsStopWord })
 }
 
 /** An analyzer's walk over a text, in steps and at once, and its normalization. */
@@ -78,13 +94,14 @@ export interface AnalyzerParts {
   readonly inSteps: Analyzer['analyzeInSteps']
   /** Walks over a text of one step, without the cost of a computation in steps. */
   readonly atOnce: Analyzer['emitTokens']
+  readonly words: WordAnalysis | undefined
   readonly normalize: (term: string) => string
   readonly beginsStopWord: (begun: string) => boolean
 }
 
 /** Builds an analyzer from its walk over a text and its normalization. */
 export function buildFromSteps(parts: AnalyzerParts): Analyzer {
-  const { name, inSteps, atOnce, normalize, beginsStopWord } = parts
+  const { name, inSteps, atOnce, words, normalize, beginsStopWord } = parts
   const emitTokens = (text: string, emit: Emit): void => {
     if (text.length <= TEXT_STEP_LENGTH) atOnce(text, emit)
     else runAtOnce(inSteps(text, emit))
@@ -103,6 +120,7 @@ export function buildFromSteps(parts: AnalyzerParts): Analyzer {
     },
     emitTokens,
     analyzeInSteps: inSteps,
+    words,
     normalize,
     beginsStopWord,
   }
@@ -147,6 +165,20 @@ function emitTerms(pipeline: Pipeline, { text, spans, position: first }: Found, 
     if (pipeline.expand === undefined) emit(term, position, start, end)
     else for (const one of pipeline.expand(term)) emit(one, position, start, end)
   }
+}
+
+function wordAnalysis(pipeline: Pipeline): WordAnalysis {
+  const { segment, fold, filter, respell, expand, tokenLengthMax } = pipeline
+  const termsOf = (word: string): readonly string[] => {
+    if (word.length > tokenLengthMax * SHRINKING_MAX) return []
+    const folded = fold.term(word)
+    const kept = filter === undefined ? folded : filter(folded)
+    if (kept === undefined) return []
+    const term = respell === undefined ? kept : respell(kept)
+    if (term === '' || term.length > tokenLengthMax) return []
+    return expand === undefined ? [term] : expand(term)
+  }
+  return { segment, ignoresCase: fold.ascii === LOWER_CASE.ascii, termsOf }
 }
 
 /** Maps the place of a segment to its term. */

@@ -13,6 +13,7 @@ export function buildHtmlAnalyzer(name: string, inner: Analyzer): Analyzer {
     name,
     inSteps: (html, emit) => run(inner, html, emit),
     atOnce: (html, emit) => runAtOnce(run(inner, html, emit)),
+    words: undefined,
     normalize,
     beginsStopWord: (begun) => inner.beginsStopWord(begun),
   })

@@ -1,7 +1,7 @@
 // The parts of words that are put together: java.lang.NullPointerException, getUserName, snake_case, index.ts, 1.2.3,
 // and sentences without a space between them. Documents get the parts at the position of the whole word.
 
-import { buildFromSteps, type Analyzer, type Emit } from './analyzer.ts'
+import { buildFromSteps, type Analyzer, type Emit, type WordAnalysis } from './analyzer.ts'
 
 const IS_COMPOUND = /[\p{L}\p{N}][._][\p{L}\p{N}]|\p{Ll}\p{Lu}/u
 const BETWEEN_DOTS = /[^._]+/g
@@ -100,7 +100,21 @@ export function withParts(inner: Analyzer): Analyzer {
     name: inner.name,
     inSteps: (text, emit) => inner.analyzeInSteps(text, emitting(text, emit)),
     atOnce: (text, emit) => inner.emitTokens(text, emitting(text, emit)),
+    words: inner.words && wordsWithParts(inner, inner.words),
     normalize: (term) => inner.normalize(term),
     beginsStopWord: (begun) => inner.beginsStopWord(begun),
   })
+}
+
+function wordsWithParts(inner: Analyzer, words: WordAnalysis): WordAnalysis {
+  return {
+    ...words,
+    termsOf: (word) => {
+      const terms = words.termsOf(word)
+      if (terms.length === 0 || !isCompound(word)) return terms
+      const parts: string[] = []
+      for (const { text } of partsOf(word)) inner.emitTokens(text, (term) => parts.push(term))
+      return terms.flatMap((term) => [term, ...parts])
+    },
+  }
 }

@@ -2,8 +2,10 @@
 
 import { orderedTextOf } from '../../../document/decimal.ts'
 import { EXACT_SUFFIX, WORDLESS_SUFFIX } from './field-names.ts'
-import { TermTable, TokenList } from './token-list.ts'
-import type { IndexableField, IndexableToken } from '../indexable-document.ts'
+import type { TermTable } from '../encoding/term-table.ts'
+import { TokenList } from './token-list.ts'
+import type { NumberedTokens } from '../analysis/word-memo.ts'
+import type { IndexableField } from '../indexable-document.ts'
 import type { GeoPoint } from '../../../geo/geo-point.ts'
 
 const FIELDS_PER_DOCUMENT_MAX = 10_000
@@ -15,7 +17,6 @@ interface TextField {
   readonly kind: 'text'
   readonly name: string
   readonly tokens: TokenList
-  length: number
 }
 interface NumberField {
   readonly kind: 'number'
@@ -30,31 +31,28 @@ type OpenField =
   | NumberField
   | { readonly kind: 'point'; readonly name: string; readonly values: GeoPoint[] }
 
-/** Takes the tokens of one value in their order. */
-export type TokenSink = (token: IndexableToken) => void
-
 /** Collects the fields of one document. Every `add` answers false if a limit is reached. */
 export class DocumentFields {
   readonly #fields = new Map<string, OpenField>()
-  readonly #terms = new TermTable()
+  readonly #terms: TermTable
   #values = 0
 
-  /** Opens a field for the tokens of one value. Answers undefined if a limit is reached. */
-  openText(name: string): TokenSink | undefined {
+  /** The tokens of texts have the numbers of `terms`. */
+  constructor(terms: TermTable) {
+    this.#terms = terms
+  }
+
+  /** Opens a field for the tokens of one value, in their order. Answers undefined if a limit is reached. */
+  openText(name: string): NumberedTokens | undefined {
     const field = this.#open(name, () => ({
       kind: 'text',
       name,
       tokens: new TokenList(this.#terms),
-      length: 0,
     }))
     if (field?.kind !== 'text') return undefined
-    const { tokens } = field
-    const { last } = tokens
-    const shift = last === undefined ? 0 : last.position + VALUE_POSITION_GAP
-    return (token) => {
-      const { term, position } = token
-      field.length = tokens.push(shift === 0 ? token : { term, position: position + shift })
-    }
+    const { lastPosition } = field.tokens
+    if (lastPosition === undefined) return field.tokens
+    return new LaterValue(field.tokens, lastPosition + VALUE_POSITION_GAP)
   }
 
   addKeyword(name: string, value: string): boolean {
@@ -91,8 +89,13 @@ export class DocumentFields {
   finish(): readonly IndexableField[] {
     const fields: IndexableField[] = []
     for (const field of this.#fields.values()) {
+      if (field.kind === 'text') {
+        const { length } = field.tokens
+        fields.push({ ...field, length })
+        if (length === 0) fields.push(wordless(field.name))
+        continue
+      }
       fields.push(field)
-      if (field.kind === 'text' && field.length === 0) fields.push(wordless(field.name))
       if (field.kind === 'number' && field.decimals !== undefined) {
         fields.push(exactField(field, field.decimals))
       }
@@ -108,6 +111,21 @@ export class DocumentFields {
     if (known === undefined) this.#fields.set(name, field)
     this.#values += 1
     return field
+  }
+}
+
+/** The tokens of a value behind others of its field. */
+class LaterValue implements NumberedTokens {
+  readonly #tokens: TokenList
+  readonly #shift: number
+
+  constructor(tokens: TokenList, shift: number) {
+    this.#tokens = tokens
+    this.#shift = shift
+  }
+
+  push(term: number, position: number): void {
+    this.#tokens.push(term, position + this.#shift)
   }
 }
 

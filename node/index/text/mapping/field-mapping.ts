@@ -4,7 +4,6 @@
 // (field-plans.ts) decides the fields that no schema describes. A document with a field that the
 // list lacks is not mapped: the field must first be added to the list and learnt.
 
-import { must } from '../../../../lib/assert.ts'
 import { runAtOnce, StepMeter, type Sliced } from '../../../../lib/sliced.ts'
 import { numberOf } from '../../../document/exact-json.ts'
 import { isJsonArray, isJsonObject } from '../../../document/json-object.ts'
@@ -24,9 +23,9 @@ import { nameOf, TABLE_FIELDS_MAX } from '../../../schema/table-field.ts'
 import type { JsonArray, JsonObject, JsonValue } from '../../../document/exact-json.ts'
 import type { TableSchema } from '../../../schema/table-schema.ts'
 import { CANONICAL } from '../analysis/fold-term.ts'
-import type { Analyzer, Emit } from '../analysis/analyzer.ts'
+import type { NumberedTokens } from '../analysis/word-memo.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import type { TokenSink } from './document-fields.ts'
+import type { DocumentTerms } from './document-terms.ts'
 import type { DropReason } from '../../host/drop-report.ts'
 import type { FieldPlan, Target } from './field-plan.ts'
 import type { FieldInfo, FieldPlace } from './field-plans.ts'
@@ -151,7 +150,7 @@ export class FieldMapping {
     document: JsonObject,
     expiresAtMs: number,
   ): Sliced<IndexableDocument | undefined> {
-    const run = new DocumentRun()
+    const run = new DocumentRun(this.analysis.termsOfDocument())
     const root = this.#plans.rootFor(document)
     yield* this.#addMembers({ run, root, node: root.node }, document)
     if (run.isUndecided) return undefined
@@ -161,7 +160,7 @@ export class FieldMapping {
 
   /** Only looks for undecided fields. */
   *surveyInSteps(document: JsonObject): Sliced<void> {
-    const run = new DocumentRun()
+    const run = new DocumentRun(this.analysis.termsOfDocument())
     run.isUndecided = true
     const root = this.#plans.rootFor(document)
     yield* this.#addMembers({ run, root, node: root.node }, document)
@@ -256,21 +255,16 @@ export class FieldMapping {
   #analyze(run: DocumentRun, analysis: Analysis): void {
     const { analyzer, text, sinks } = analysis
     if (text.length > SHORT_LENGTH_MAX) run.long.push(analysis)
-    else this.#analyzer(analyzer).emitTokens(text, emitInto(sinks))
+    else run.terms.analysis(analyzer).add(text, sinkOf(sinks))
     run.countText(Math.min(text.length, SHORT_LENGTH_MAX))
   }
 
   *#analyzeLong(run: DocumentRun): Sliced<void> {
     const analyses = run.long.splice(0)
     for (const { analyzer, text, sinks } of analyses) {
-      yield* this.#analyzer(analyzer).analyzeInSteps(text, emitInto(sinks))
+      yield* run.terms.analysis(analyzer).addInSteps(text, sinkOf(sinks))
       yield
     }
-  }
-
-  #analyzer(name: string): Analyzer {
-    const analyzer = this.analysis.ofDocuments(name)
-    return must(analyzer, `analyzer ${name}, which was checked with the schema`)
   }
 }
 
@@ -280,12 +274,13 @@ export class FieldMapping {
 interface Analysis {
   readonly analyzer: string
   readonly text: string
-  readonly sinks: readonly (TokenSink | undefined)[]
+  readonly sinks: readonly (NumberedTokens | undefined)[]
 }
 
 /** The state of mapping one document. */
 class DocumentRun {
-  readonly fields = new DocumentFields()
+  readonly terms: DocumentTerms
+  readonly fields: DocumentFields
   readonly #meter = new StepMeter(STEP_COST)
   /** The length of the texts that were analyzed since the last check of the step. */
   #textCost = 0
@@ -294,6 +289,11 @@ class DocumentRun {
   readonly long: Analysis[] = []
   /** Whether the document has an undecided field. Its values are then not needed. */
   isUndecided = false
+
+  constructor(terms: DocumentTerms) {
+    this.terms = terms
+    this.fields = new DocumentFields(terms.table)
+  }
 
   countText(length: number): void {
     this.#textCost += length
@@ -320,10 +320,27 @@ interface Place extends FieldPlace {
   readonly run: DocumentRun
 }
 
-function emitInto(sinks: readonly (TokenSink | undefined)[]): Emit {
-  return (term, position) => {
-    const token = { term, position }
-    for (const sink of sinks) sink?.(token)
+function sinkOf(sinks: readonly (NumberedTokens | undefined)[]): NumberedTokens {
+  const [first, second] = sinks
+  if (second === undefined) return first ?? NOWHERE
+  return first === undefined ? second : new BothSinks(first, second)
+}
+
+const NOWHERE: NumberedTokens = { push: () => undefined }
+
+/** The tokens of a field that are also those of the field of all texts. */
+class BothSinks implements NumberedTokens {
+  readonly #first: NumberedTokens
+  readonly #second: NumberedTokens
+
+  constructor(first: NumberedTokens, second: NumberedTokens) {
+    this.#first = first
+    this.#second = second
+  }
+
+  push(term: number, position: number): void {
+    this.#first.push(term, position)
+    this.#second.push(term, position)
   }
 }
 
@@ -338,7 +355,7 @@ function isOnePlace(plan: FieldPlan | undefined, value: JsonArray): boolean {
   return isOfPlaces(plan) && value.length > 0 && value.every((one) => numberOf(one) !== undefined)
 }
 
-function openText(place: Place, indexField: string): TokenSink | undefined {
+function openText(place: Place, indexField: string): NumberedTokens | undefined {
   const sink = place.run.fields.openText(indexField)
   if (sink === undefined) place.run.drop(place, 'overLimit')
   return sink

@@ -9,6 +9,7 @@ import {
   queryAnalyzerOf,
   stopWordsOf,
 } from '../analysis/analyzers.ts'
+import { DocumentTerms } from './document-terms.ts'
 import { SynonymTable } from './synonyms.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
 import type { TextSettings } from '../../../schema/text-settings.ts'
@@ -37,6 +38,7 @@ export class TableAnalysis {
   readonly #ofDocuments = new Map<string, Analyzer | undefined>()
   readonly #ofQueries = new Map<string, Analyzer | undefined>()
   readonly #synonyms = new Map<string, SynonymTable>()
+  #terms: DocumentTerms | undefined
 
   constructor(settings: TextSettings = {}) {
     this.#settings = settings
@@ -55,6 +57,14 @@ export class TableAnalysis {
       this.#ofDocuments.set(name, hasWords ? withParts(built) : built)
     }
     return this.#ofDocuments.get(name)
+  }
+
+  /** The terms for the next document: it keeps to them, though the one after may get others. */
+  termsOfDocument(): DocumentTerms {
+    if (this.#terms === undefined || this.#terms.isFull) {
+      this.#terms = new DocumentTerms((name) => this.ofDocuments(name))
+    }
+    return this.#terms
   }
 
   /** For the text of queries; undefined if there is no analyzer of this name. */

@@ -7,22 +7,22 @@
 
 import { assert, unreachable } from '../../../../lib/assert.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { IndexableField, TokenSequence } from '../indexable-document.ts'
+import { TermTable } from '../encoding/term-table.ts'
+import type { IndexableField, TokenChunk, TokenSequence } from '../indexable-document.ts'
 import type { ColumnReader } from './column.ts'
 import type { DictionaryEntry } from './dictionary.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
-import { GrowableUint32 } from '../../encoding/growable.ts'
 import { MemoryColumn, MemoryColumnReader } from './memory-column.ts'
 import { MemoryNorms } from './memory-norms.ts'
 import { MemoryPostingsPool, type ReaderCount } from '../postings/memory-postings.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 import type { SegmentField, SegmentFieldKind } from './segment.ts'
 import { byteOfLength, lengthOfByte } from '../encoding/small-float.ts'
-import { TermNumbers } from './term-numbers.ts'
+import type { DocumentPostings } from '../postings/document-postings.ts'
+import { FieldTerms } from './field-terms.ts'
+import { NO_TERM, type TermMap } from './term-map.ts'
 import { TextOrder, type TextRanks } from './text-order.ts'
 
-/** A rough price of a term without its characters: the map's entry, and the arrays beside it. */
-const TERM_BYTES = 120
 /** A rough price of a field without documents: its objects and the arrays that are not full yet. */
 const FIELD_BYTES = 2048
 /** About a millisecond of work. */
@@ -30,9 +30,8 @@ const VALUES_PER_STEP = 4096
 
 /** What a memory segment shares among its fields: a document is added to one field after the other. */
 export interface FieldOwner extends ReaderCount {
-  /** The terms of the tokens, and the distinct terms, of the field that is being added. */
-  readonly tokenTerms: GrowableUint32
-  readonly docTerms: GrowableUint32
+  /** The field that is being added. */
+  readonly adding: DocumentPostings
 }
 
 /**
@@ -46,31 +45,29 @@ export class MemoryField {
   totalLength = 0
   readonly #norms = new MemoryNorms()
   readonly #column: MemoryColumn | undefined
-  readonly #terms = new TermNumbers()
-  readonly #texts: string[] = []
-  /** The characters of all terms, counted as one byte each. */
-  #textBytes = 0
+  /** The terms of a text field. */
+  readonly #words = new FieldTerms()
+  /** The terms of a keyword field, which are its values. */
+  readonly #keywords = new TermTable()
+  readonly #texts: readonly string[]
   readonly #postings: MemoryPostingsPool
-  /** The frequency and the next free position by term, of the document that is being added. */
-  readonly #freqs = new GrowableUint32()
-  readonly #nextPositions = new GrowableUint32()
-  readonly #tokenTerms: GrowableUint32
-  readonly #docTerms: GrowableUint32
-  readonly #order = new TextOrder(this.#texts)
+  readonly #adding: DocumentPostings
+  readonly #order: TextOrder
   #lastDoc = -1
 
   constructor(name: string, kind: SegmentFieldKind, segment: FieldOwner) {
     this.name = name
     this.kind = kind
-    this.#tokenTerms = segment.tokenTerms
-    this.#docTerms = segment.docTerms
+    this.#adding = segment.adding
     this.#column = kind === 'text' ? undefined : new MemoryColumn(kind)
     this.#postings = new MemoryPostingsPool(segment)
+    this.#texts = kind === 'text' ? this.#words.texts : this.#keywords.texts
+    this.#order = new TextOrder(this.#texts)
   }
 
   get bytes(): number {
     const columnBytes = this.#column?.bytes ?? 0
-    const termBytes = this.#texts.length * TERM_BYTES + this.#textBytes
+    const termBytes = this.#words.bytes + this.#keywords.bytes
     return FIELD_BYTES + this.#norms.bytes + this.#postings.bytes + termBytes + columnBytes
   }
 
@@ -131,7 +128,7 @@ export class MemoryField {
   }
 
   numberOf(term: string): number | undefined {
-    return this.#terms.get(term)
+    return this.kind === 'text' ? this.#words.find(term) : this.#keywords.find(term)
   }
 
   /** The entry of the term with this number. It counts only documents below `docEnd`. */
@@ -146,91 +143,64 @@ export class MemoryField {
 
   // ---- Adding
 
-  #termOf(text: string): number {
-    const known = this.#terms.get(text)
-    if (known !== undefined) return known
-    // UTF-8 has no lone surrogates: they become U+FFFD before two terms can become one.
-    const wellFormed = text.isWellFormed() ? text : text.toWellFormed()
-    const twin = this.#terms.get(wellFormed)
-    if (twin !== undefined) return twin
-    const id = this.#texts.length
-    this.#terms.set(wellFormed, id)
-    this.#texts.push(wellFormed)
-    this.#textBytes += wellFormed.length
-    this.#postings.newTerm()
-    this.#freqs.push(0)
-    this.#nextPositions.push(0)
-    return id
-  }
-
   *#addKeywords(doc: number, values: readonly string[]): Sliced<void> {
     const seen = new Set<number>()
     for (let i = 0; i < values.length; i += 1) {
       if (i % VALUES_PER_STEP === VALUES_PER_STEP - 1) yield
-      const term = this.#termOf(values[i] ?? '')
+      const term = this.#keywords.numberOf(values[i] ?? '')
+      if (term === this.#postings.termCount) this.#postings.newTerm()
       if (seen.has(term)) continue
       seen.add(term)
-      this.#postings.add(term, doc, 1)
+      this.#postings.addOnce(term, doc, 0)
       this.#column?.push(term)
     }
     this.#column?.end(doc)
   }
 
-  *#addText(doc: number, tokens: TokenSequence, length: number): Sliced<void> {
-    this.#docTerms.length = 0
-    this.#tokenTerms.length = 0
-    this.#tokenTerms.reserve(tokens.length)
-    for (let from = 0; from < tokens.length; from += VALUES_PER_STEP) {
-      if (from > 0) yield
-      this.#countTerms(tokens, from)
+  *#addText(doc: number, { chunks, terms }: TokenSequence, length: number): Sliced<void> {
+    const adding = this.#adding
+    adding.begin()
+    const map = this.#words.begin(terms)
+    for (const [i, chunk] of chunks.entries()) {
+      if (i > 0) yield
+      this.#countTerms(chunk, map)
     }
-    for (let from = 0; from < this.#docTerms.length; from += VALUES_PER_STEP) {
+    for (let from = 0; from < adding.termCount; from += VALUES_PER_STEP) {
       if (from > 0) yield
       this.#addPostings(doc, from)
     }
-    for (let from = 0; from < tokens.length; from += VALUES_PER_STEP) {
-      if (from > 0) yield
-      this.#addPositions(tokens, from)
-    }
+    if (adding.hasRepeated) yield* adding.writePositions(chunks, this.#postings)
     this.#setNorm(doc, byteOfLength(length))
   }
 
-  /** Fills `tokenTerms`, the distinct `docTerms`, and `freqs`. */
-  #countTerms(tokens: TokenSequence, from: number): void {
-    let i = from
-    for (const token of tokens.slice(from, from + VALUES_PER_STEP)) {
-      const term = this.#termOf(token.term)
-      this.#tokenTerms.values[i] = term
-      i += 1
-      const freq = this.#freqs.values[term] ?? 0
-      this.#freqs.values[term] = freq + 1
-      if (freq === 0) this.#docTerms.push(term)
+  #countTerms({ length, terms, positions }: TokenChunk, map: TermMap): void {
+    const adding = this.#adding
+    adding.reserve(length)
+    for (let i = 0; i < length; i += 1) {
+      const given = terms[i] ?? 0
+      const known = map.get(given)
+      const term = known === NO_TERM ? this.#learn(given, map) : known
+      const slot = this.#postings.slot(term)
+      if (slot === 0) this.#postings.setSlot(term, adding.addTerm(term, positions[i] ?? 0))
+      else adding.addAgain(slot)
     }
+  }
+
+  #learn(given: number, map: TermMap): number {
+    const { number, isNew } = this.#words.add(map, given)
+    if (isNew) this.#postings.newTerm()
+    return number
   }
 
   #addPostings(doc: number, from: number): void {
-    const docTerms = this.#docTerms.values
-    const to = Math.min(from + VALUES_PER_STEP, this.#docTerms.length)
+    const adding = this.#adding
+    const to = Math.min(from + VALUES_PER_STEP, adding.termCount)
     for (let i = from; i < to; i += 1) {
-      const term = docTerms[i] ?? 0
-      const freq = this.#freqs.values[term] ?? 0
-      this.#postings.add(term, doc, freq)
-      this.#nextPositions.values[term] = this.#postings.addPositions(freq)
-      this.#freqs.values[term] = 0
-    }
-  }
-
-  #addPositions(tokens: TokenSequence, from: number): void {
-    const { positions } = this.#postings
-    const next = this.#nextPositions.values
-    const tokenTerms = this.#tokenTerms.values
-    let i = from
-    for (const { position } of tokens.slice(from, from + VALUES_PER_STEP)) {
-      const term = tokenTerms[i] ?? 0
-      const at = next[term] ?? 0
-      positions[at] = position
-      next[term] = at + 1
-      i += 1
+      const term = adding.term(i)
+      const freq = adding.freq(i)
+      if (freq === 1) this.#postings.addOnce(term, doc, adding.position(i))
+      else adding.setPlace(i, this.#postings.addOften(term, doc, freq))
+      this.#postings.setSlot(term, 0)
     }
   }
 

@@ -8,6 +8,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import type { IndexableDocument, IndexableField } from '../indexable-document.ts'
 import { GrowableFloat64, GrowableInt32, GrowableUint32 } from '../../encoding/growable.ts'
+import { DocumentPostings } from '../postings/document-postings.ts'
 import { MemoryField } from './memory-field.ts'
 import { NO_ORDINAL, type Segment, type SegmentField } from './segment.ts'
 import { TextOrder } from './text-order.ts'
@@ -27,8 +28,7 @@ export class MemorySegment {
   readers = 0
   firstExpiryMs = Infinity
   hasOrdinals = false
-  readonly tokenTerms = new GrowableUint32()
-  readonly docTerms = new GrowableUint32()
+  readonly adding = new DocumentPostings()
   readonly #keys: string[] = []
   readonly #docs = new Map<string, number>()
   /** The earlier document with the same key, for views that do not contain the last one. */

@@ -26,6 +26,7 @@ import { ManualClock } from '../../../../../../lib/clock.ts'
 import { mergeStatistics } from '../../../../../../node/index/text/search/merge-statistics.ts'
 import type { EngineQuery } from '../../../../../../node/index/text/engine-query.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
+import { tokenListOf } from '../../../../../support/worlds/field-tokens.ts'
 
 const DOCUMENTS = { a: 'blue whale', b: 'blue blue sea', c: 'the sea and whale' }
 
@@ -38,7 +39,7 @@ function indexOf(documents: Readonly<Record<string, string>>): TextIndex {
   const index = TextIndex.open({ directory: undefined, clock: new ManualClock() })
   const upserts = Object.entries(documents).map(([key, text]) => {
     const words = text.split(' ')
-    const tokens = words.map((term, position) => ({ term, position }))
+    const tokens = tokenListOf(words.map((term, position) => ({ term, position })))
     const body = { kind: 'text', name: 'body', tokens, length: words.length } as const
     return { key: Buffer.from(key), expiresAtMs: 0, fields: [body] }
   })

@@ -22,6 +22,7 @@ import type { ViewAnswer, ViewQuestion } from '../../../../../support/fakes/text
 import { TextGenerator } from '../../../../../support/loads/text-generator.ts'
 import { parseTestSettings } from '../../../../../support/worlds/test-settings.ts'
 import { describing, TINY_LIMITS } from '../../../../../support/worlds/text-world.ts'
+import { tokenListOf } from '../../../../../support/worlds/field-tokens.ts'
 
 const { seed: baseSeed } = parseTestSettings(process.env)
 const WORKER = new URL('../../../../../support/fakes/text-view-worker.ts', import.meta.url)
@@ -142,7 +143,7 @@ describe(`a view of a text index (QUARRY_TEST_SEED=${baseSeed})`, () => {
 })
 
 function writeAndFlush(index: TextIndex, i: number): void {
-  const tokens = [{ term: 'word', position: 0 }]
+  const tokens = tokenListOf([{ term: 'word', position: 0 }])
   const body = { kind: 'text', name: 'body', tokens, length: 1 } as const
   const upserts = [{ key: Buffer.from(`k${i}`), expiresAtMs: 0, ordinal: i, fields: [body] }]
   index.apply({ sequence: i + 1, upserts, deletes: [] })

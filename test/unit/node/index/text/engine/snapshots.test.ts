@@ -20,6 +20,7 @@ import {
   expectVisits,
   TINY_LIMITS,
 } from '../../../../../support/worlds/text-world.ts'
+import { tokenListOf } from '../../../../../support/worlds/field-tokens.ts'
 
 const { seed: baseSeed } = parseTestSettings(process.env)
 const WORLDS = 16
@@ -113,7 +114,12 @@ function longDocument(key: string, word: string, length: number): IndexableDocum
     key: Buffer.from(key),
     expiresAtMs: 0,
     fields: [
-      { kind: 'text', name: 'body', tokens: [...tokens, { term: word, position: length }], length },
+      {
+        kind: 'text',
+        name: 'body',
+        tokens: tokenListOf([...tokens, { term: word, position: length }]),
+        length,
+      },
       { kind: 'keyword', name: 'tags', values: tags },
     ],
   }
@@ -203,7 +209,8 @@ class World {
       position,
     }))
     const others = document.fields.filter(({ name }) => name !== 'body')
-    const body = { kind: 'text', name: 'body', tokens, length: tokens.length } as const
+    const length = tokens.length
+    const body = { kind: 'text', name: 'body', tokens: this.#make.tokens(tokens), length } as const
     return { ...document, fields: [...others, body] }
   }
 

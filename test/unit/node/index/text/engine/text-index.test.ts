@@ -10,10 +10,11 @@ import type { IndexableDocument } from '../../../../../../node/index/text/indexa
 import { NO_ORDINAL } from '../../../../../../node/index/text/segment/segment.ts'
 import { defaultTextIndexLimits } from '../../../../../../node/index/text/engine/text-index-options.ts'
 import { TextIndex } from '../../../../../../node/index/text/engine/text-index.ts'
+import { tokenListOf } from '../../../../../support/worlds/field-tokens.ts'
 
 function documentOf(key: string, text: string, more: IndexableDocument['fields'] = []) {
   const words = text.split(' ')
-  const tokens = words.map((term, position) => ({ term, position }))
+  const tokens = tokenListOf(words.map((term, position) => ({ term, position })))
   const body = { kind: 'text', name: 'body', tokens, length: words.length } as const
   return { key: Buffer.from(key), expiresAtMs: 0, fields: [body, ...more] }
 }
@@ -280,7 +281,8 @@ describe('the text index', () => {
 
   it('writes the bytes of the golden file with fields of few documents, and reads them', () => {
     const index = open()
-    const rare = { kind: 'text', name: 'rare', tokens: [{ term: 'owl', position: 0 }], length: 1 }
+    const tokens = tokenListOf([{ term: 'owl', position: 0 }])
+    const rare = { kind: 'text', name: 'rare', tokens, length: 1 }
     const tag = { kind: 'keyword', name: 'tag', values: ['red', 'blue'] } as const
     const rank = { kind: 'number', name: 'rank', values: [2, 1] } as const
     const place = { kind: 'point', name: 'place', values: [{ lon: 1, lat: 2 }] } as const

@@ -8,6 +8,7 @@ import { TextIndex } from '../../../../../../node/index/text/engine/text-index.t
 import { TextMemory } from '../../../../../../node/index/text/engine/text-memory.ts'
 import { ViewReader } from '../../../../../../node/index/text/engine/view-reader.ts'
 import { openFilesBelow } from '../../../../../support/open-files.ts'
+import { tokenListOf } from '../../../../../support/worlds/field-tokens.ts'
 
 describe('a reader of views whose question is stopped while it opens one', () => {
   let directory = ''
@@ -19,7 +20,7 @@ describe('a reader of views whose question is stopped while it opens one', () =>
   it('keeps no file open that no snapshot has, whatever the step', () => {
     const index = TextIndex.open({ directory, clock: new ManualClock() })
     for (let i = 1; i <= 3; i += 1) {
-      const tokens = [{ term: 'word', position: 0 }]
+      const tokens = tokenListOf([{ term: 'word', position: 0 }])
       const field = { kind: 'text', name: 'body', tokens, length: 1 } as const
       const document = { key: Buffer.from(`k${i}`), expiresAtMs: 0, ordinal: i, fields: [field] }
       index.apply({ sequence: i, upserts: [document], deletes: [] })

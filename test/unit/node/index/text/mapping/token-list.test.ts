@@ -1,44 +1,39 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
+import { TermTable } from '../../../../../../node/index/text/encoding/term-table.ts'
+import { TOKENS_PER_CHUNK } from '../../../../../../node/index/text/indexable-document.ts'
 import { DocumentFields } from '../../../../../../node/index/text/mapping/document-fields.ts'
 import { TokenList } from '../../../../../../node/index/text/mapping/token-list.ts'
+import { tokensOf } from '../../../../../support/worlds/field-tokens.ts'
 
-const CHUNK = 16_384
 const LONG = 400_000
 
 describe('a list of tokens', () => {
-  it('has the same slices as an array', () => {
-    const list = new TokenList()
-    const all = Array.from({ length: 3 * CHUNK + 7 }, (_, position) => ({
+  it('has all tokens in chunks of one length, but for the last', () => {
+    const terms = new TermTable()
+    const list = new TokenList(terms)
+    const all = Array.from({ length: 3 * TOKENS_PER_CHUNK + 7 }, (_, position) => ({
       term: `w${position % 1000}`,
       position: position * 3,
     }))
 
-    const lengths = all.map((token) => list.push(token))
+    for (const { term, position } of all) list.push(terms.numberOf(term), position)
 
-    expect(lengths.at(-1)).to.equal(all.length)
-    expect(list.last).to.deep.equal(all.at(-1))
-    for (const [from, to] of [
-      [0, all.length],
-      [0, 4096],
-      [CHUNK, 2 * CHUNK],
-      [CHUNK - 1, CHUNK + 1],
-      [5, 3 * CHUNK + 100],
-      [3 * CHUNK, 4 * CHUNK],
-      [all.length, all.length + 1],
-    ] as const) {
-      expect(list.slice(from, to), `${from} to ${to}`).to.deep.equal(all.slice(from, to))
-    }
+    expect(list.length).to.equal(all.length)
+    expect(list.lastPosition).to.equal(all.at(-1)?.position)
+    expect(tokensOf({ tokens: list })).to.deep.equal(all)
+    const lengths = list.chunks.map(({ length }) => length)
+    expect(lengths).to.deep.equal([TOKENS_PER_CHUNK, TOKENS_PER_CHUNK, TOKENS_PER_CHUNK, 7])
   })
 
-  it('has its last token at the end of a chunk, and no last token if it is empty', () => {
-    const list = new TokenList()
-    const before = list.last
-    for (let position = 0; position < CHUNK; position += 1) list.push({ term: 'a', position })
+  it('has its last position at the end of a chunk, and none if it is empty', () => {
+    const list = new TokenList(new TermTable())
+    const before = list.lastPosition
+    for (let position = 0; position < TOKENS_PER_CHUNK; position += 1) list.push(0, position)
 
     expect(before).to.equal(undefined)
-    expect([list.last?.position, list.length]).to.deep.equal([CHUNK - 1, CHUNK])
+    expect([list.lastPosition, list.length]).to.deep.equal([TOKENS_PER_CHUNK - 1, TOKENS_PER_CHUNK])
   })
 
   it('holds the tokens of a long text in some eight bytes each, in each field that has them', () => {
@@ -49,12 +44,13 @@ describe('a list of tokens', () => {
       return heapUsed + arrayBuffers
     }
     const before = heldBytes()
-    const fields = new DocumentFields()
+    const terms = new TermTable()
+    const fields = new DocumentFields(terms)
     const sinks = [fields.openText('text'), fields.openText('_all')]
     for (let position = 0; position < LONG; position += 1) {
       // Each text is a string of its own, as one that is cut out of a document.
-      const token = { term: `${position % 5000}`.padStart(14, 'w'), position }
-      for (const sink of sinks) sink?.(token)
+      const term = terms.numberOf(`${position % 5000}`.padStart(14, 'w'))
+      for (const sink of sinks) sink?.push(term, position)
     }
 
     const bytesPerToken = (heldBytes() - before) / LONG

@@ -9,6 +9,7 @@ import type {
   IndexableField,
 } from '../../../../../../node/index/text/indexable-document.ts'
 import type { SegmentFieldKind } from '../../../../../../node/index/text/segment/segment.ts'
+import { tokenListOf } from '../../../../../support/worlds/field-tokens.ts'
 
 const FIELDS = 1000
 const DOCUMENTS = 2000
@@ -18,7 +19,7 @@ const fieldOf: Record<SegmentFieldKind, (name: string, n: number) => IndexableFi
   text: (name, n) => ({
     kind: 'text',
     name,
-    tokens: [{ term: `w${n % 7}`, position: 0 }],
+    tokens: tokenListOf([{ term: `w${n % 7}`, position: 0 }]),
     length: 1,
   }),
   keyword: (name, n) => ({ kind: 'keyword', name, values: [`w${n % 7}`] }),
