@@ -11,12 +11,11 @@ export interface IndexableToken {
 /** The most tokens of a chunk: about a millisecond of work. */
 export const TOKENS_PER_CHUNK = 4096
 
-/** Some tokens that follow each other. Only the first `length` numbers of the arrays are tokens. */
+/** Some tokens that follow each other. */
 export interface TokenChunk {
   readonly length: number
-  /** By token, the number of its term. */
-  readonly terms: Uint32Array
-  readonly positions: Uint32Array
+  /** The number of the term, and the position, of each token; the array may be longer. */
+  readonly pairs: Uint32Array
 }
 
 /** The tokens of one field in order. Every chunk but the last has TOKENS_PER_CHUNK tokens. */

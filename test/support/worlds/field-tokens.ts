@@ -13,8 +13,8 @@ export function tokensOf({ tokens }: Pick<TextField, 'tokens'>): readonly Indexa
   const { terms } = tokens
   return tokens.chunks.flatMap((chunk) =>
     Array.from({ length: chunk.length }, (_, i) => ({
-      term: terms.at(chunk.terms[i]!),
-      position: chunk.positions[i]!,
+      term: terms.at(chunk.pairs[2 * i]!),
+      position: chunk.pairs[2 * i + 1]!,
     })),
   )
 }

@@ -42,12 +42,15 @@ export class DocumentFields {
     this.#terms = terms
   }
 
-  /** Opens a field for the tokens of one value, in their order. Answers undefined if a limit is reached. */
-  openText(name: string): NumberedTokens | undefined {
+  /**
+   * Opens a field for the tokens of one value, in their order. Answers undefined if a limit is reached.
+   * `tokensExpected` is about how many come.
+   */
+  openText(name: string, tokensExpected = 0): NumberedTokens | undefined {
     const field = this.#open(name, () => ({
       kind: 'text',
       name,
-      tokens: new TokenList(this.#terms),
+      tokens: new TokenList(this.#terms, tokensExpected),
     }))
     if (field?.kind !== 'text') return undefined
     const { lastPosition } = field.tokens

@@ -35,6 +35,8 @@ import type { TableField } from '../../../schema/table-field.ts'
 const STEP_COST = TEXT_STEP_LENGTH
 /** Longer texts are analyzed in steps, which costs more. */
 const SHORT_LENGTH_MAX = 1024
+/** A word of most languages, and the space behind it. */
+const WORD_LENGTH = 6
 /** The cost of a value beside its text, and of a field in the table's list. */
 const VALUE_COST = 16
 const FIELD_COST = 64
@@ -237,7 +239,8 @@ export class FieldMapping {
     }
     const text = isInAll ? undefined : textOf(value)
     if (text === undefined || plan.allAnalyzer === undefined) return
-    this.#analyze(run, { analyzer: plan.allAnalyzer, text, sinks: [openText(place, ALL_FIELD)] })
+    const sinks = [openText(place, ALL_FIELD, text)]
+    this.#analyze(run, { analyzer: plan.allAnalyzer, text, sinks })
   }
 
   #addText(
@@ -247,8 +250,8 @@ export class FieldMapping {
   ): void {
     const text = textFor(place, target, value)
     if (text === undefined) return
-    const own = openText(place, target.indexField)
-    const sinks = [own, isForAll ? openText(place, ALL_FIELD) : undefined]
+    const own = openText(place, target.indexField, text)
+    const sinks = [own, isForAll ? openText(place, ALL_FIELD, text) : undefined]
     this.#analyze(place.run, { analyzer: target.analyzer ?? 'standard', text, sinks })
   }
 
@@ -355,8 +358,8 @@ function isOnePlace(plan: FieldPlan | undefined, value: JsonArray): boolean {
   return isOfPlaces(plan) && value.length > 0 && value.every((one) => numberOf(one) !== undefined)
 }
 
-function openText(place: Place, indexField: string): NumberedTokens | undefined {
-  const sink = place.run.fields.openText(indexField)
+function openText(place: Place, indexField: string, text: string): NumberedTokens | undefined {
+  const sink = place.run.fields.openText(indexField, Math.ceil(text.length / WORD_LENGTH))
   if (sink === undefined) place.run.drop(place, 'overLimit')
   return sink
 }

@@ -4,17 +4,21 @@
 import type { TermTable } from '../encoding/term-table.ts'
 import { TOKENS_PER_CHUNK, type TokenChunk, type TokenSequence } from '../indexable-document.ts'
 
-const LENGTH_FIRST = 16
+const LENGTH_MIN = 16
+const LENGTH_FACTOR = 4
 
 /** A list of tokens in chunks: a single array of millions is copied for longer than a step may take when it grows. */
 export class TokenList implements TokenSequence {
   readonly terms: TermTable
   readonly chunks: OpenChunk[] = []
+  readonly #lengthFirst: number
   #open: OpenChunk | undefined
   #length = 0
 
-  constructor(terms: TermTable) {
+  /** `lengthExpected` is about how many tokens come first. */
+  constructor(terms: TermTable, lengthExpected = LENGTH_MIN) {
     this.terms = terms
+    this.#lengthFirst = Math.min(Math.max(lengthExpected, LENGTH_MIN), TOKENS_PER_CHUNK)
   }
 
   get length(): number {
@@ -23,15 +27,15 @@ export class TokenList implements TokenSequence {
 
   /** Undefined without a token. */
   get lastPosition(): number | undefined {
-    const { positions, length } = this.chunks.at(-1) ?? { positions: [], length: 0 }
-    return positions[length - 1]
+    const chunk = this.chunks.at(-1)
+    return chunk?.pairs[2 * chunk.length - 1]
   }
 
   /** `term` is the number of the term. Positions never decrease. */
   push(term: number, position: number): void {
     let chunk = this.#open
     if (chunk === undefined || chunk.length === TOKENS_PER_CHUNK) {
-      chunk = new OpenChunk()
+      chunk = new OpenChunk(this.#lengthFirst)
       this.chunks.push(chunk)
       this.#open = chunk
     }
@@ -41,23 +45,25 @@ export class TokenList implements TokenSequence {
 }
 
 class OpenChunk implements TokenChunk {
-  terms: Uint32Array = new Uint32Array(LENGTH_FIRST)
-  positions: Uint32Array = new Uint32Array(LENGTH_FIRST)
+  pairs: Uint32Array
   length = 0
 
+  constructor(length: number) {
+    this.pairs = new Uint32Array(2 * length)
+  }
+
   push(term: number, position: number): void {
-    if (this.length === this.terms.length) {
-      this.terms = grown(this.terms)
-      this.positions = grown(this.positions)
-    }
-    this.terms[this.length] = term
-    this.positions[this.length] = position
+    const at = 2 * this.length
+    if (at === this.pairs.length) this.#grow()
+    this.pairs[at] = term
+    this.pairs[at + 1] = position
     this.length += 1
   }
-}
 
-function grown(values: Uint32Array): Uint32Array {
-  const larger = new Uint32Array(Math.min(values.length * 4, TOKENS_PER_CHUNK))
-  larger.set(values)
-  return larger
+  #grow(): void {
+    const length = Math.min(this.length * LENGTH_FACTOR, TOKENS_PER_CHUNK)
+    const larger = new Uint32Array(2 * length)
+    larger.set(this.pairs)
+    this.pairs = larger
+  }
 }

@@ -94,7 +94,7 @@ export class DocumentPostings {
       const at = (slots[from + i] ?? 1) - 1
       if (freqs[at] === 1) continue
       const place = places[at] ?? 0
-      out[place] = chunk.positions[i] ?? 0
+      out[place] = chunk.pairs[2 * i + 1] ?? 0
       places[at] = place + 1
     }
   }

@@ -173,15 +173,15 @@ export class MemoryField {
     this.#setNorm(doc, byteOfLength(length))
   }
 
-  #countTerms({ length, terms, positions }: TokenChunk, map: TermMap): void {
+  #countTerms({ length, pairs }: TokenChunk, map: TermMap): void {
     const adding = this.#adding
     adding.reserve(length)
     for (let i = 0; i < length; i += 1) {
-      const given = terms[i] ?? 0
+      const given = pairs[2 * i] ?? 0
       const known = map.get(given)
       const term = known === NO_TERM ? this.#learn(given, map) : known
       const slot = this.#postings.slot(term)
-      if (slot === 0) this.#postings.setSlot(term, adding.addTerm(term, positions[i] ?? 0))
+      if (slot === 0) this.#postings.setSlot(term, adding.addTerm(term, pairs[2 * i + 1] ?? 0))
       else adding.addAgain(slot)
     }
   }
