@@ -47,6 +47,11 @@ export class WordMemo {
     this.#word = new WordUnits(analysis.ignoresCase)
   }
 
+  /** What the memo takes. */
+  get bytes(): number {
+    return this.#slots.byteLength + this.#units.byteLength
+  }
+
   /** Gives `out` the terms of words: `spans` has their starts and ends, and the first is at `position`. */
   addWords(text: string, spans: readonly number[], position: number, out: NumberedTokens): void {
     for (let at = 0; at < spans.length; at += 2) {

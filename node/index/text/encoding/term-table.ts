@@ -1,7 +1,7 @@
 import { TermNumbers } from './term-numbers.ts'
 
 /** The string of a term and the entries that refer to it take about as much beside its characters. */
-const TERM_BYTES = 96
+const TERM_BYTES = 72
 /** In V8, a piece of a text that is this long refers to the text, and would keep it alive. */
 const PIECE_LENGTH_MIN = 13
 const HAS_WIDE_UNIT = /[^\0-\xff]/

@@ -31,6 +31,7 @@ import { DISK_WORK_HERE, type DiskWork } from '../../files/disk-work.ts'
 import { SegmentedEngine } from '../../segments/segmented-engine.ts'
 import type { TextIndexOptions } from '../engine/text-index-options.ts'
 import { TextIndex } from '../engine/text-index.ts'
+import { TextMemory } from '../engine/text-memory.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
 import {
@@ -40,6 +41,8 @@ import {
   type OutdatedMapping,
   type SavedMapping,
 } from '../mapping/saved-mapping.ts'
+import { TableAnalysis } from '../mapping/table-analysis.ts'
+import type { WordMemory } from '../mapping/word-memory.ts'
 import { parseStoredInSteps } from '../mapping/stored-json.ts'
 import { highlightTexts } from '../highlight/highlighter.ts'
 import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
@@ -58,6 +61,7 @@ import type { ReaderKnowledge } from './sealed-part.ts'
 export class TextEngine extends SegmentedEngine<TextIndex> {
   readonly #directory: string | undefined
   readonly #disk: DiskWork
+  readonly #words: WordMemory
   readonly #selections: SelectionCache | undefined
   readonly #dividedCostMin: number
   #schema: TableSchema | undefined
@@ -70,11 +74,12 @@ export class TextEngine extends SegmentedEngine<TextIndex> {
   private constructor(
     index: TextIndex,
     opened: OpenedMapping,
-    { directory, disk, selections, dividedCostMin }: EnginePlace,
+    { directory, disk, words, selections, dividedCostMin }: EnginePlace,
   ) {
     super(index, { directory, ownFiles: [MAPPING_FILE] })
     this.#directory = directory
     this.#disk = disk
+    this.#words = words
     this.#selections = selections
     this.#dividedCostMin = dividedCostMin
     this.#schema = opened.schema
@@ -91,14 +96,16 @@ export class TextEngine extends SegmentedEngine<TextIndex> {
   static *openInSteps(request: IndexOpening, engine: EngineParts): Paced<TextEngine> {
     const { directory } = request
     const { selections, dividedCostMin = 0, disk = DISK_WORK_HERE, ...parts } = engine
+    const { memory = new TextMemory() } = parts
+    const { words } = memory
     const opened =
       directory === undefined
-        ? freshMapping(request)
-        : yield* openMapping({ directory, disk }, request)
+        ? freshMapping(request, words)
+        : yield* openMapping({ directory, disk, words }, request)
     yield* opened.mapping.learnInSteps(request.fields)
     yield
-    const index = yield* TextIndex.openInSteps({ directory, disk, ...parts })
-    return new TextEngine(index, opened, { directory, disk, selections, dividedCostMin })
+    const index = yield* TextIndex.openInSteps({ ...parts, directory, disk, memory })
+    return new TextEngine(index, opened, { directory, disk, words, selections, dividedCostMin })
   }
 
   /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
@@ -120,7 +127,7 @@ export class TextEngine extends SegmentedEngine<TextIndex> {
   }
 
   *setSchema(schema: TableSchema | undefined): Paced<void> {
-    const mapping = new FieldMapping(schema)
+    const mapping = mappingOf(schema, this.#words)
     // More may be learnt meanwhile.
     while (mapping.fieldCount < this.#mapping.fieldCount) {
       yield* mapping.learnInSteps(this.#mapping.fields)
@@ -249,6 +256,7 @@ export interface EngineParts extends Omit<TextIndexOptions, 'directory'> {
 interface EnginePlace {
   readonly directory: string | undefined
   readonly disk: DiskWork
+  readonly words: WordMemory
   readonly dividedCostMin: number
   readonly selections: SelectionCache | undefined
 }
@@ -279,15 +287,20 @@ interface OpenedMapping {
   readonly savedFields: number
 }
 
-function freshMapping({ source, fields }: IndexOpening): OpenedMapping {
+function mappingOf(schema: TableSchema | undefined, words: WordMemory): FieldMapping {
+  return new FieldMapping(schema, [], new TableAnalysis(schema, words))
+}
+
+function freshMapping({ source, fields }: IndexOpening, words: WordMemory): OpenedMapping {
   const schema = source.kind === 'given' ? source.schema : undefined
-  const mapping = new FieldMapping(schema)
+  const mapping = mappingOf(schema, words)
   return { schema, mapping, savedFields: fields.length }
 }
 
 interface MappingPlace {
   readonly directory: string
   readonly disk: DiskWork
+  readonly words: WordMemory
 }
 
 /** The mapping is made before the index, so that an index without one has lost it. */
@@ -309,17 +322,17 @@ function* openMapping(place: MappingPlace, request: IndexOpening): Paced<OpenedM
 }
 
 function* createMapping(
-  { directory, disk }: MappingPlace,
+  { directory, disk, words }: MappingPlace,
   request: IndexOpening,
 ): Paced<OpenedMapping> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const fresh = freshMapping(request)
+  const fresh = freshMapping(request, words)
   yield* writeMapping(directory, { schema: fresh.schema, fields: request.fields }, disk)
   return fresh
 }
 
 function* reuseMapping(
-  { directory, disk }: MappingPlace,
+  { directory, disk, words }: MappingPlace,
   saved: SavedMapping,
   { source, fields }: IndexOpening,
 ): Paced<OpenedMapping> {
@@ -327,7 +340,7 @@ function* reuseMapping(
   const isSame = isDeepStrictEqual(schema, saved.schema)
   if (!isSame) yield* writeMapping(directory, { schema, fields }, disk)
   const savedFields = isSame ? saved.fields.length : fields.length
-  return { schema, mapping: new FieldMapping(schema), savedFields }
+  return { schema, mapping: mappingOf(schema, words), savedFields }
 }
 
 /** The fields by which the index was built have to be the first ones of the table's list. */

@@ -8,7 +8,6 @@ import { TermTable } from '../encoding/term-table.ts'
 
 /** A table beyond this is replaced before the next document. */
 const TERMS_MAX = 131_072
-const TERMS_BYTES_MAX = 16 * 2 ** 20
 
 /** The analyzers of documents by name, and the table that gives their terms numbers. */
 export class DocumentTerms {
@@ -21,7 +20,14 @@ export class DocumentTerms {
   }
 
   get isFull(): boolean {
-    return this.table.size >= TERMS_MAX || this.table.bytes >= TERMS_BYTES_MAX
+    return this.table.size >= TERMS_MAX
+  }
+
+  /** About what the terms and the words that become them take. */
+  get bytes(): number {
+    let bytes = this.table.bytes
+    for (const analysis of this.#analyses.values()) bytes += analysis.bytes
+    return bytes
   }
 
   /** The name is one of an analyzer. */
@@ -49,6 +55,10 @@ export class TextAnalysis {
     this.#analyzer = analyzer
     this.#terms = terms
     this.#memo = words && new WordMemo(words, terms)
+  }
+
+  get bytes(): number {
+    return this.#memo?.bytes ?? 0
   }
 
   /** For a text of one step. */

@@ -11,6 +11,7 @@ import {
 } from '../analysis/analyzers.ts'
 import { DocumentTerms } from './document-terms.ts'
 import { SynonymTable } from './synonyms.ts'
+import { WordMemory } from './word-memory.ts'
 import type { Analyzer } from '../analysis/analyzer.ts'
 import type { TextSettings } from '../../../schema/text-settings.ts'
 
@@ -38,10 +39,12 @@ export class TableAnalysis {
   readonly #ofDocuments = new Map<string, Analyzer | undefined>()
   readonly #ofQueries = new Map<string, Analyzer | undefined>()
   readonly #synonyms = new Map<string, SynonymTable>()
-  #terms: DocumentTerms | undefined
+  readonly #words: WordMemory
 
-  constructor(settings: TextSettings = {}) {
+  /** The words of documents are kept in `words`. */
+  constructor(settings: TextSettings = {}, words = new WordMemory()) {
     this.#settings = settings
+    this.#words = words
     this.defaults = defaultsOf(settings)
   }
 
@@ -61,10 +64,7 @@ export class TableAnalysis {
 
   /** The terms for the next document: it keeps to them, though the one after may get others. */
   termsOfDocument(): DocumentTerms {
-    if (this.#terms === undefined || this.#terms.isFull) {
-      this.#terms = new DocumentTerms((name) => this.ofDocuments(name))
-    }
-    return this.#terms
+    return this.#words.termsOf(this, () => new DocumentTerms((name) => this.ofDocuments(name)))
   }
 
   /** For the text of queries; undefined if there is no analyzer of this name. */
