@@ -32,17 +32,30 @@ export function nextBit(bits: Bitset, from: number, docCount: number): number {
   return Math.min(docCount, word * 32 + 31 - Math.clz32(rest & -rest))
 }
 
-/** The number of members, 32 at a time by the halving sums of Hacker's Delight, 5-1. */
 export function bitCount(bits: Bitset): number {
   let total = 0
+  for (let i = 0; i < bits.length; i += 1) total += bitsIn(bits[i] ?? 0)
+  return total
+}
+
+/** The number of members of `bits` that are also in each of `others`. */
+export function bitCountOfAll(bits: Bitset, others: readonly Bitset[]): number {
+  const [first = bits, ...rest] = others
+  let total = 0
   for (let i = 0; i < bits.length; i += 1) {
-    let word = bits[i] ?? 0
-    word -= (word >>> 1) & 0x55555555
-    word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
-    word = (word + (word >>> 4)) & 0x0f0f0f0f
-    total += Math.imul(word, 0x01010101) >>> 24
+    let word = (bits[i] ?? 0) & (first[i] ?? 0)
+    for (let k = 0; k < rest.length; k += 1) word &= rest[k]?.[i] ?? 0
+    total += bitsIn(word)
   }
   return total
+}
+
+/** By the halving sums of Hacker's Delight, 5-1. */
+function bitsIn(bits: number): number {
+  let word = bits - ((bits >>> 1) & 0x55555555)
+  word = (word & 0x33333333) + ((word >>> 2) & 0x33333333)
+  word = (word + (word >>> 4)) & 0x0f0f0f0f
+  return Math.imul(word, 0x01010101) >>> 24
 }
 
 /** Every document, the unused bits of the last word clear. */

@@ -143,6 +143,8 @@ export class SegmentInput {
   #dataBytes = 0
   #page: Uint8Array = new Uint8Array(0)
   #pageStart = -1
+  #words = new DataView(this.view.buffer)
+  #wordsOf = this.view
   readonly description: string
 
   constructor(source: SegmentBytes, cache: PageCache, disk: DiskWork) {
@@ -192,6 +194,16 @@ export class SegmentInput {
       return
     }
     this.#load(offset, length)
+  }
+
+  /** The bytes of `view`, to be read as words. Pages that are read one after the other share it. */
+  get words(): DataView {
+    const { view } = this
+    if (this.#wordsOf !== view) {
+      this.#words = new DataView(view.buffer, view.byteOffset, view.byteLength)
+      this.#wordsOf = view
+    }
+    return this.#words
   }
 
   /** A copy of bytes that does not hold the cached pages in memory. */

@@ -9,12 +9,18 @@ import { FieldNorms } from '../encoding/field-norms.ts'
 import type { FieldStatistics, Segment } from '../segment/segment.ts'
 import type { Bitset } from '../../encoding/bitset.ts'
 import type { Deletions, SegmentTerms } from './segment-terms.ts'
+import type { CachedTerm } from './term-cache.ts'
 
 /** A term of the segment, ready to walk. */
 export interface SegmentTerm {
   readonly source: PostingsSource
   readonly liveDocFreq: number
+  /** Where the set of its documents is kept; undefined in a segment that grows. */
+  readonly keeper: TermKeeper | undefined
 }
+
+/** What is kept of a term from search to search. */
+export type TermKeeper = Pick<CachedTerm, 'documents'>
 
 /** The parts that all views of a segment share. */
 export interface SegmentShares {
@@ -94,7 +100,8 @@ export class LiveSegment {
     if (entry === undefined) return undefined
     const source = cached.source ?? field.postings(entry)
     const deleted = this.#shares.terms.deletedWith(cached, source, this.#deletions)
-    return { source, liveDocFreq: entry.docFreq - deleted }
+    const keeper = cached.source === undefined ? undefined : cached
+    return { source, liveDocFreq: entry.docFreq - deleted, keeper }
   }
 
   /**

@@ -113,9 +113,9 @@ export class SegmentTerms {
     // A segment that grows must be asked each time; only its count of deleted is kept.
     const entry = segment.isKeyOrdered ? field.find(text) : undefined
     const source = entry === undefined ? undefined : field.postings(entry)
-    const cached: CachedTerm = { entry, source, deletedCount: 0, seen: 0 }
-    const blocks = source?.blockCount ?? 0
-    this.#cache.put(key, cached, bytesOfCachedTerm(key, blocks))
+    const cached: CachedTerm = { entry, source, deletedCount: 0, seen: 0, documents: undefined }
+    const size = source ?? { docFreq: 0, blockCount: 0 }
+    this.#cache.put(key, cached, bytesOfCachedTerm(key, size, segment.docCount))
     return cached
   }
 

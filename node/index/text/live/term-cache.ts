@@ -1,9 +1,14 @@
+import type { Bitset } from '../../encoding/bitset.ts'
 import { BoundedCache } from '../../encoding/bounded-cache.ts'
 import type { DictionaryEntry } from '../segment/dictionary.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
 
 const TERM_BYTES = 300
 const BLOCK_BYTES = 60
+/** A term that one document in 32 has takes no more room as a set than as a list of numbers. */
+const FREQUENT_SHARE = 32
+/** The documents of a larger segment would push all other terms out of the cache. */
+const SET_BYTES_MAX = 2 ** 20
 
 /** A term of one segment: its postings and its deleted documents. */
 export interface CachedTerm {
@@ -12,6 +17,8 @@ export interface CachedTerm {
   deletedCount: number
   /** The number of entries in the segment's log of deletions that `deletedCount` covers. */
   seen: number
+  /** All documents that have the term, once a search has needed them as a set; see matching/term-set.ts. */
+  documents: Bitset | undefined
 }
 
 /** The looked-up terms, by the number of their segment, their field and their text. */
@@ -25,7 +32,17 @@ export class TermCache extends BoundedCache<string, CachedTerm> {
   }
 }
 
-/** An estimate of a term's bytes with the descriptions of its blocks. */
-export function bytesOfCachedTerm(key: string, blockCount: number): number {
-  return TERM_BYTES + key.length + blockCount * BLOCK_BYTES
+/** Whether the documents of a term are worth a set. */
+export function isFrequent(docFreq: number, docCount: number): boolean {
+  return docFreq * FREQUENT_SHARE >= docCount && docCount / 8 <= SET_BYTES_MAX
+}
+
+/** An estimate of a term's bytes with the descriptions of its blocks, and the set that it may get later. */
+export function bytesOfCachedTerm(
+  key: string,
+  { docFreq, blockCount }: Pick<PostingsSource, 'docFreq' | 'blockCount'>,
+  docCount: number,
+): number {
+  const setBytes = isFrequent(docFreq, docCount) ? docCount / 8 : 0
+  return TERM_BYTES + key.length + blockCount * BLOCK_BYTES + setBytes
 }

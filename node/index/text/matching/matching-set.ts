@@ -17,7 +17,7 @@ import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { PAUSED, type Scorer } from './scorer.ts'
-import { addPostings } from './match-count.ts'
+import { addPostings } from './term-set.ts'
 import { testOf, type ColumnQuery } from './column-test.ts'
 import {
   columnOf,

@@ -113,7 +113,7 @@ export class QueryCompiler {
     this.#poll.spend(TERM_COST)
     if (found === undefined) return undefined
     const weight = this.#weights.ofTerm(query, factor * query.boost)
-    return new TermScorer(found.source, this.#norms(query.field), weight)
+    return new TermScorer(found, this.#norms(query.field), weight)
   }
 
   /** The set of matching documents, without scores. */

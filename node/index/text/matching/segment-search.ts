@@ -15,7 +15,7 @@ import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
 import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
 import type { LiveSegment, SegmentTerm } from '../live/live-segment.ts'
-import { countAnyTerm, countTerm, forEachBlock } from './match-count.ts'
+import { countAnyTerm, countTerm } from './match-count.ts'
 import { Poll } from '../poll.ts'
 import { QueryCompiler } from './query-compiler.ts'
 import { planMatching, type MatchingPlan } from './matching-plan.ts'
@@ -35,6 +35,7 @@ import {
 } from './statistics.ts'
 import type { TermScorer } from './term-scorer.ts'
 import { searchTerm } from './term-search.ts'
+import { forEachBlock } from './term-set.ts'
 import type { TopHits } from './top-hits.ts'
 
 const DOCS_PER_VISIT = 1024
@@ -124,7 +125,7 @@ export class SegmentSearch {
     const bulk: BulkSearch = { hits, accepted, countsAll, poll: this.#poll }
     if (others.length === 0) return yield* this.#topOfTerm(live, first, bulk)
     return body.kind === 'all-terms'
-      ? yield* searchConjunction([first, ...others], bulk)
+      ? yield* searchConjunction([first, ...others], live.segment.docCount, bulk)
       : yield* this.#topOfAnyTerm(live, terms, bulk)
   }
 

@@ -1,5 +1,5 @@
+import type { SegmentTerm } from '../live/live-segment.ts'
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
-import type { PostingsSource } from '../postings/postings-source.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
 import type { Scorer } from './scorer.ts'
@@ -17,6 +17,7 @@ export interface TermWeight {
 
 /** BM25 of one term. The bulk loops of disjunction.ts and conjunction.ts read its parts. */
 export class TermScorer implements Scorer {
+  readonly term: SegmentTerm
   readonly cursor: PostingsCursor
   readonly weight: number
   readonly lengths: Float64Array
@@ -28,7 +29,9 @@ export class TermScorer implements Scorer {
   readonly #bounds: Float64Array
   #bestBound = -1
 
-  constructor(source: PostingsSource, norms: FieldNorms, { weight, lengths }: TermWeight) {
+  constructor(term: SegmentTerm, norms: FieldNorms, { weight, lengths }: TermWeight) {
+    const { source } = term
+    this.term = term
     this.cursor = new PostingsCursor(source)
     this.weight = weight
     this.lengths = lengths

@@ -1,8 +1,9 @@
 // Reading what postings-writer.ts writes. Format: docs/reference/formats/text-segment.md, "Postings".
 
-import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../../encoding/bit-packing.ts'
+import { BLOCK_LENGTH, packedBytes } from '../../encoding/bit-packing.ts'
 import { ByteBufferReader } from '../encoding/byte-buffer.ts'
 import { GrowableUint32 } from '../../encoding/growable.ts'
+import { unpackFast } from './fast-unpack.ts'
 import type { Impacts, PositionBlock, PositionsWalk, PostingsSource } from './postings-source.ts'
 import type { SegmentInput } from '../encoding/segment-file.ts'
 
@@ -60,7 +61,7 @@ export class DiskPostings implements PostingsSource {
   decodeDocs(block: number, docs: Uint32Array): number {
     const start = this.#seekBlock(block)
     if (block * BLOCK_LENGTH + BLOCK_LENGTH > this.docFreq) return this.#decodeTail(block, docs)
-    unpackBlock(this.#file.view, start + 2, this.#file.view[start] ?? 0, docs)
+    unpackFast(this.#file, start + 2, this.#file.view[start] ?? 0, docs)
     let doc = this.#lastDocBefore(block)
     for (let i = 0; i < BLOCK_LENGTH; i += 1) {
       doc += (docs[i] ?? 0) + 1
@@ -76,7 +77,8 @@ export class DiskPostings implements PostingsSource {
       return
     }
     const { view } = this.#file
-    unpackBlock(view, start + 2 + packedBytes(view[start] ?? 0), view[start + 1] ?? 0, freqs)
+    const at = start + 2 + packedBytes(view[start] ?? 0)
+    unpackFast(this.#file, at, view[start + 1] ?? 0, freqs)
     for (let i = 0; i < BLOCK_LENGTH; i += 1) freqs[i] = (freqs[i] ?? 0) + 1
   }
 

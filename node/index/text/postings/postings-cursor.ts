@@ -73,8 +73,13 @@ export class PostingsCursor {
 
   /** The first block, from the present one on, that may hold `target`; `blockCount` for none. */
   blockOf(target: number): number {
+    return this.blockFrom(Math.max(this.block, 0), target)
+  }
+
+  /** The first block from `first` on that may hold `target`, by doubling steps, then halving. */
+  blockFrom(first: number, target: number): number {
     const { lastDocs, blockCount } = this.source
-    let low = Math.max(this.block, 0)
+    let low = first
     let step = 1
     while (low + step < blockCount && (lastDocs[low + step] ?? 0) < target) {
       low += step
