@@ -132,7 +132,11 @@ function addGet(index: Command, context: CliContext): void {
   clientCommand(index.command('get <table> <index>'), context)
     .description('Show an index: how far it is, and which documents have no vector.')
     .summary('show how far an index is')
-    .option('--parked <n>', 'list so many documents that are parked', integerOption(0, PARKED_MAX))
+    .option(
+      '--parked <n>',
+      'list at most this number of parked documents',
+      integerOption(0, PARKED_MAX),
+    )
     .action(
       async (
         table: string,

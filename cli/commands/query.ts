@@ -60,7 +60,7 @@ export function addQueryCommand(program: Command, context: CliContext): void {
     .option('--index <list>', 'search these indexes instead of the built-in one, comma separated')
     .option(
       '--window <n>',
-      'merge so many hits of each index; pages end there (default: --limit)',
+      'how many hits of each index are merged; pages end there (default: --limit)',
       integerOption(1, LIMIT_MAX),
     )
     .option(
