@@ -124,7 +124,7 @@ function lengthText(text: string): string {
 
 /**
  * The validator counts all characters of a text to compare their number, which takes a tenth of a second
- * for a body of the largest size; a pattern is done after as many as the limit.
+ * for a body of the largest size; a pattern stops at the limit.
  */
 export function withPatternsForLengths<Schema>(schema: Schema): Schema {
   if (Array.isArray(schema)) for (const each of schema) withPatternsForLengths(each)

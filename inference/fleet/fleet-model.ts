@@ -183,7 +183,7 @@ export class FleetModel {
   }
 
   /**
-   * Counts a worker that ended under this model. True: it has ended too many to be tried again at once.
+   * Counts a worker that ended under this model. True: it has ended more than LOST_WORKERS_MAX, and is not tried again at once.
    * One ended worker is allowed, because another model may be the cause. Calls that were lost together
    * have the same error and count once.
    */
@@ -194,8 +194,8 @@ export class FleetModel {
   }
 
   /**
-   * Notes a failed call. A call that hangs fails the model at once; a lost worker fails it if it was
-   * one too many. Any other error concerns only the call, such as a text that takes too long.
+   * Notes a failed call. A call that hangs fails the model at once; a lost worker fails it if the
+   * model has ended more than LOST_WORKERS_MAX. Any other error concerns only the call, such as a text that takes too long.
    */
   loseCall(error: unknown, nowMs: number): void {
     const isTooMany = error instanceof WorkerEndedError && this.loseWorker(error)

@@ -17,8 +17,8 @@ export interface ShardName {
  */
 export interface ShardControl {
   /**
-   * Makes the change if it still holds; resolves with the configuration that is there afterwards. If that is still
-   * the one which the change replaces, the change is refused: it never happens unless it is asked for again, or
+   * Makes the change if it still holds; resolves with the configuration afterwards. If that is still the
+   * former one, the change is refused: it never happens unless it is asked for again, or
    * another call for it is under way.
    */
   change(change: InSyncChange): Promise<ShardConfiguration>

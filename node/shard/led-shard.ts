@@ -1,4 +1,4 @@
-// A shard as its leader has it, with the work that only the leader may do. In one process every shard is
+// The shard at its leader, with the work that only the leader may do. In one process every shard is
 // led from its opening to its close.
 
 import type { Timestamp } from '../clock/hybrid-clock.ts'

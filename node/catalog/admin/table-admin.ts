@@ -207,7 +207,7 @@ export class TableAdmin {
 
   /**
    * A table that nobody serves goes again, so that its name is free when the cause is mended. Another node may have
-   * completed it meanwhile: then it is there, and what the caller hears is that it is unknown for now.
+   * completed it meanwhile: then the table stays, and the caller hears that the outcome is unknown.
    */
   async #undo({ record }: CatalogTable, cause: unknown): Promise<never> {
     if (!(cause instanceof NotServed)) throw cause

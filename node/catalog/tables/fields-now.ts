@@ -5,8 +5,8 @@ import type { TableField } from '../../schema/table-field.ts'
 import type { TableFields } from '../../shard/following/table-fields.ts'
 
 /**
- * The list of a table's fields, with those that other nodes added. While the list is out of reach it is what
- * this node knows of it. Rejects if the table has a full-text index (`isIndexed`) and this node knows nothing,
+ * The list of a table's fields, with those that other nodes added. While the list cannot be read, the
+ * fields that this node knows. Rejects if the table has a full-text index (`isIndexed`) and this node knows nothing,
  * because fields would have other types than in the index.
  */
 export async function fieldsNow(

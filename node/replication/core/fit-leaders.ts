@@ -1,4 +1,4 @@
-// Who may be named as a shard's leader. The one who names asks here, with what is known of the replicas.
+// Who may be named as a shard's leader. The node that names a leader asks here, with what it knows of the replicas.
 //
 // Disks go back: a volume that is restored from a snapshot has an earlier state of all that lay on it. A replica that
 // lives the life in which it came into the in-sync set has what it acknowledged, because no disk goes back while its

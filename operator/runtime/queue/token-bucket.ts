@@ -11,7 +11,7 @@ export interface TokenRate {
  * - `tryTake` takes a token if one is there.
  * - `waitMs` answers how long it is until a token is there, if nobody takes one meanwhile.
  * - In any span of s seconds, at most `burst + perSecond × s` tokens are taken.
- * - Moments are monotonic. One that is earlier than a previous one counts as that one.
+ * - Moments are monotonic. A moment before the previous one counts as the previous one.
  */
 export class TokenBucket {
   readonly #rate: TokenRate

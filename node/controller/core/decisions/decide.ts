@@ -91,8 +91,8 @@ function leave(
 }
 
 /**
- * A higher minimum waits until it would not refuse writes. A lower one waits for as many as it wants too: the
- * eligible, who stop being so, may be the only ones that are there.
+ * A higher minimum waits until it would not refuse writes. A lower minimum waits for that number of
+ * members, too: members that stop being eligible may be the only present ones.
  */
 function isPolicyDue(
   shard: ShardView,

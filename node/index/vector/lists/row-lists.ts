@@ -115,7 +115,7 @@ export class RowLists {
     for (const key of ascending(keys)) yield key - Math.floor(key / LISTS_MAX) * LISTS_MAX
   }
 
-  /** What of a list is measured in one call each. */
+  /** The parts of a list that are measured in one call each, of at most ROWS_READ rows. */
   *partsOf(list: number): Generator<ListPart> {
     const { starts } = this.#file.table
     const end = must(starts[list + 1], 'a list')

@@ -1,4 +1,4 @@
-// Measures many rows at once, a little inexactly: each is at least as far from a query as is told of it. Those that may be
+// Measures many rows at once, a little inexactly: the bound that is told of a row is never above its distance. Those that may be
 // hits are then measured exactly, one by one.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
