@@ -5,7 +5,7 @@
 import { BLOCK_LENGTH, packedBytes, unpackBlock } from '../../encoding/bit-packing.ts'
 
 const WORD_BYTES = 4
-/** Eight numbers of so many bits lie in one word, and four of twice as many. */
+/** Eight numbers of up to 4 bits lie in one word, and four of up to 8 bits. */
 const EIGHTH_BITS = 4
 const QUARTER_BITS = 8
 /** A number of more bits may not lie in the word that it begins in, at its bit 7. */
