@@ -7,9 +7,6 @@
 //       more fields than the checkpoint needs, which a table's list has as well.
 
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync } from 'node:fs'
-import path from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import { runAtOnce, type Paced, type Sliced } from '../../../../lib/sliced.ts'
@@ -24,7 +21,6 @@ import type {
   IndexOpening,
   IndexReport,
   OnDocument,
-  OutdatedIndex,
   TakenBatch,
 } from '../../host/index-engine.ts'
 import { DISK_WORK_HERE, type DiskWork } from '../../files/disk-work.ts'
@@ -33,15 +29,8 @@ import type { TextIndexOptions } from '../engine/text-index-options.ts'
 import { TextIndex } from '../engine/text-index.ts'
 import { TextMemory } from '../engine/text-memory.ts'
 import type { IndexableDocument } from '../indexable-document.ts'
-import { FieldMapping } from '../mapping/field-mapping.ts'
-import {
-  MAPPING_FILE,
-  readMapping,
-  writeMapping,
-  type OutdatedMapping,
-  type SavedMapping,
-} from '../mapping/saved-mapping.ts'
-import { TableAnalysis } from '../mapping/table-analysis.ts'
+import type { FieldMapping } from '../mapping/field-mapping.ts'
+import { MAPPING_FILE, writeMapping } from '../mapping/saved-mapping.ts'
 import type { WordMemory } from '../mapping/word-memory.ts'
 import { parseStoredInSteps } from '../mapping/stored-json.ts'
 import { highlightTexts } from '../highlight/highlighter.ts'
@@ -52,6 +41,7 @@ import { suggestWords } from '../suggest/suggest-words.ts'
 import type { TextAsked, TextSearchRequest } from '../search/text-search.ts'
 import { divideSearch } from './divided-search.ts'
 import { withNamedTexts } from './document-texts.ts'
+import { mappingOf, openMapping, type OpenedMapping } from './opened-mapping.ts'
 import type { ReaderKnowledge } from './sealed-part.ts'
 
 /**
@@ -98,24 +88,11 @@ export class TextEngine extends SegmentedEngine<TextIndex> {
     const { selections, dividedCostMin = 0, disk = DISK_WORK_HERE, ...parts } = engine
     const { memory = new TextMemory() } = parts
     const { words } = memory
-    const opened =
-      directory === undefined
-        ? freshMapping(request, words)
-        : yield* openMapping({ directory, disk, words }, request)
+    const opened = yield* openMapping(request, { disk, words })
     yield* opened.mapping.learnInSteps(request.fields)
     yield
     const index = yield* TextIndex.openInSteps({ ...parts, directory, disk, memory })
     return new TextEngine(index, opened, { directory, disk, words, selections, dividedCostMin })
-  }
-
-  /** Why what is on disk cannot be used and has to be built again, though it is not damaged. */
-  static outdated({ directory, source, fields }: IndexOpening): OutdatedIndex | undefined {
-    const saved = directory === undefined ? undefined : readMapping(directory)
-    const reason = saved === undefined ? undefined : whyOutdated(saved, fields)
-    if (saved === undefined || reason === undefined) return undefined
-    // What an earlier schema made is not built again.
-    if (source.kind === 'stored') throw new ServiceError('CORRUPTION', reason)
-    return { reason, fields: saved.fields }
   }
 
   get schema(): TableSchema | undefined {
@@ -277,82 +254,6 @@ class Step {
     const count = this.deletes.length + this.upserts.length
     return count >= STEP_DOCUMENTS_MAX || this.bytes >= STEP_BYTES_MAX
   }
-}
-
-interface OpenedMapping {
-  readonly schema: TableSchema | undefined
-  /** It has learnt nothing yet. */
-  readonly mapping: FieldMapping
-  /** How many of the fields are on disk. */
-  readonly savedFields: number
-}
-
-function mappingOf(schema: TableSchema | undefined, words: WordMemory): FieldMapping {
-  return new FieldMapping(schema, [], new TableAnalysis(schema, words))
-}
-
-function freshMapping({ source, fields }: IndexOpening, words: WordMemory): OpenedMapping {
-  const schema = source.kind === 'given' ? source.schema : undefined
-  const mapping = mappingOf(schema, words)
-  return { schema, mapping, savedFields: fields.length }
-}
-
-interface MappingPlace {
-  readonly directory: string
-  readonly disk: DiskWork
-  readonly words: WordMemory
-}
-
-/** The mapping is made before the index, so that an index without one has lost it. */
-function* openMapping(place: MappingPlace, request: IndexOpening): Paced<OpenedMapping> {
-  const { source } = request
-  const { directory } = place
-  const saved = readMapping(directory)
-  if (saved === undefined) {
-    if (source.kind === 'stored' || existsSync(path.join(directory, 'manifest'))) {
-      throw new ServiceError('CORRUPTION', 'the text index lost its mapping; rebuild the index')
-    }
-    return yield* createMapping(place, request)
-  }
-  const reason = whyOutdated(saved, request.fields)
-  if (saved.kind === 'saved' && reason === undefined) {
-    return yield* reuseMapping(place, saved, request)
-  }
-  throw new ServiceError('CORRUPTION', reason ?? 'the text index is outdated')
-}
-
-function* createMapping(
-  { directory, disk, words }: MappingPlace,
-  request: IndexOpening,
-): Paced<OpenedMapping> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const fresh = freshMapping(request, words)
-  yield* writeMapping(directory, { schema: fresh.schema, fields: request.fields }, disk)
-  return fresh
-}
-
-function* reuseMapping(
-  { directory, disk, words }: MappingPlace,
-  saved: SavedMapping,
-  { source, fields }: IndexOpening,
-): Paced<OpenedMapping> {
-  const schema = source.kind === 'given' ? source.schema : saved.schema
-  const isSame = isDeepStrictEqual(schema, saved.schema)
-  if (!isSame) yield* writeMapping(directory, { schema, fields }, disk)
-  const savedFields = isSame ? saved.fields.length : fields.length
-  return { schema, mapping: mappingOf(schema, words), savedFields }
-}
-
-/** The fields by which the index was built have to be the first ones of the table's list. */
-function whyOutdated(
-  saved: SavedMapping | OutdatedMapping,
-  fields: readonly TableField[],
-): string | undefined {
-  if (saved.kind === 'outdated') {
-    return `the text index was built by an earlier version of the analysis (${saved.version})`
-  }
-  const isBeginning = isDeepStrictEqual(fields.slice(0, saved.fields.length), saved.fields)
-  return isBeginning ? undefined : 'the text index knows other fields than its table'
 }
 
 function* parsed(json: Uint8Array): Sliced<JsonObject> {

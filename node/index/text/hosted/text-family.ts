@@ -3,6 +3,7 @@ import type { CacheCounts } from '../../host/worker-report.ts'
 import { TextMemory } from '../engine/text-memory.ts'
 import { SelectionCache } from '../search/run-text-select.ts'
 import { joinText } from '../search/text-join.ts'
+import { outdatedMapping } from './opened-mapping.ts'
 import { TextEngine } from './text-engine.ts'
 import { TextReader } from './text-reader.ts'
 
@@ -24,7 +25,7 @@ export function openTextFamily(
   return {
     unflushedBytesMax: memory.segmentBytesMax,
     *open(opening, onWork = nobody) {
-      const outdated = TextEngine.outdated(opening)
+      const outdated = outdatedMapping(opening)
       if (outdated !== undefined) return { kind: 'outdated', outdated }
       return {
         kind: 'open',
