@@ -1,10 +1,10 @@
 import type { BytesReply } from '../../lib/http/reply.ts'
 import { NO_INDEXES } from '../steering/index-summary.ts'
-import type { SwarmStore } from '../store/swarm-store.ts'
+import type { ShardedStore } from '../store/sharded-store.ts'
 import type { StartProgress } from '../catalog/admin/table-admin.ts'
 import { readinessReply } from './readiness-reply.ts'
 
-type Served = Pick<SwarmStore, 'ready' | 'indexCounts'>
+type Served = Pick<ShardedStore, 'ready' | 'indexCounts'>
 
 type Stage =
   | { readonly kind: 'opening'; readonly progress: StartProgress | undefined }

@@ -12,12 +12,16 @@ import { NodeHousekeeper } from './node-housekeeper.ts'
 import { enrichmentMetrics } from '../steering/metrics/enrichment-metrics.ts'
 import { openEnrichers } from './open-enrichers.ts'
 import { openModels } from './open-models.ts'
+import { KnownTables, type LearnTable } from '../catalog/tables/known-tables.ts'
 import { ReadPins } from '../reads/read-pins.ts'
+import { TableReader } from '../reads/table-reader.ts'
+import { scanTable } from '../reads/table-scan.ts'
+import { RequestWriter } from '../transactions/writes/request-writer.ts'
 import { storeMetrics, type StoreMetricsOptions } from '../steering/metrics/store-metrics.ts'
 import { NearTables, type FindNear } from '../search/tables/near-tables.ts'
 import type { FindReplicas } from '../reads/replica-choice.ts'
 import { StaleReads } from '../reads/stale-reads.ts'
-import { SwarmStore } from './swarm-store.ts'
+import { ShardedStore } from './sharded-store.ts'
 import { SealedKeys } from '../catalog/admin/sealed-keys.ts'
 import { TableAdmin } from '../catalog/admin/table-admin.ts'
 import { TableMetrics } from '../steering/metrics/table-metrics.ts'
@@ -33,7 +37,7 @@ import type { StoreCore, StoreParts } from './store-core.ts'
  * `finishStart`.
  */
 export interface OpenedStore {
-  readonly store: SwarmStore
+  readonly store: ShardedStore
   readonly cluster: ClusterService
   readonly housekeeper: NodeHousekeeper
   readonly admin: TableAdmin
@@ -59,8 +63,7 @@ export interface StorePlace {
   readonly nearOf?: FindNear
   /** Whether this node takes up what others left half done. */
   readonly mayRepair: () => boolean
-  /** See SwarmStoreOptions. */
-  readonly learnTable?: (name: string) => Promise<void>
+  readonly learnTable?: LearnTable
   /** Opens the tables of the catalog. */
   openTables(admin: TableAdmin): Promise<void>
   /** Called when the node counts as one of the cluster. */
@@ -89,22 +92,30 @@ export async function openStore(
   const sealedKeys = new SealedKeys({ registry, keys, admin, clock, log })
   const housekeeper = new NodeHousekeeper({ ...kept, recovery, finisher, admin, sealedKeys })
   const idempotency = new Idempotency({ clock, admin, registry })
-  const store = new SwarmStore({
-    clock: new DocumentClock(clock, hybridClock),
+  const tables = new KnownTables(registry, place.learnTable)
+  const serving = { clock: new DocumentClock(clock, hybridClock), tables }
+  const stale = replicasOf && new StaleReads({ replicasOf, hybridClock, clock })
+  const { pins } = shared
+  const store = new ShardedStore({
+    ...serving,
+    ...shared,
     registry,
     admin,
-    idempotency,
-    ...shared,
+    reader: new TableReader({ ...serving, pins, fields, stale }),
+    writer: new RequestWriter({
+      ...serving,
+      writer: new EnrichedWriter({ clock, runner, enrichments }),
+      idempotency,
+      scan: (signal) => (table, range) => scanTable(pins, { table, range, signal }),
+    }),
     housekeeper,
     fields,
-    stale: replicasOf && new StaleReads({ replicasOf, hybridClock, clock }),
+    stale,
     near: nearOf && new NearTables({ nearOf, clock }),
     models,
     keys,
-    writer: new EnrichedWriter({ clock, runner, enrichments }),
     replication,
     cluster,
-    learnTable: place.learnTable,
     program: { version: parts.version, gitCommit: parts.gitCommit },
   })
 

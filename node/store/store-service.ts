@@ -3,7 +3,6 @@
 
 import type { IndexStatusOptions } from '../shard/following/index-health.ts'
 import type { HeldMemory } from '../../lib/http/request-memory.ts'
-import type { Timestamp } from '../clock/hybrid-clock.ts'
 import type { Projection } from '../document/projection.ts'
 import type { ReadClaim, TableWrites } from '../document/writes.ts'
 import type { QueryRequest } from '../query/request/query-request.ts'
@@ -12,7 +11,9 @@ import type { Aged } from '../reads/stale-reads.ts'
 import type { ClusterStatus } from '../steering/cluster-status.ts'
 import type { MergeRequest, MergeResult } from '../transactions/writes/linear-merge-request.ts'
 import type { ScanCallOptions, ScanRequest } from '../reads/scan-request.ts'
+import type { StoredDocument } from '../reads/table-reader.ts'
 import type { WriteOptions } from '../transactions/write-options.ts'
+import type { CommitResult, WriteCounts } from '../transactions/writes/request-writer.ts'
 import type {
   CreatedIndex,
   IndexInfo,
@@ -20,24 +21,6 @@ import type {
   TableStatus,
 } from '../catalog/tables/table-answers.ts'
 import type { CreateTableRequest } from '../catalog/admin/create-table-request.ts'
-
-/** Counts of request entries, not of effective changes. */
-export interface WriteCounts {
-  readonly inserted: number
-  readonly deleted: number
-  readonly transformed: number
-}
-
-/** Why a commit has changed nothing: the first key whose version or holder was in its way. */
-export interface CommitConflict {
-  readonly table: string
-  readonly key: string
-  readonly message: string
-}
-
-export type CommitResult =
-  | { readonly status: 'committed'; readonly tables: Readonly<Record<string, WriteCounts>> }
-  | { readonly status: 'aborted'; readonly conflict: CommitConflict }
 
 /**
  * `signal` aborts the query when the client has gone: it stops working and rejects with CANCELLED.
@@ -48,13 +31,6 @@ export interface QueryOptions {
   readonly memory?: HeldMemory
   /** Whether any replica may answer. Default: only what is as new as `query` promises. */
   readonly isStale?: boolean
-}
-
-/** A document as a lookup answers it. */
-export interface StoredDocument {
-  readonly version: Timestamp
-  /** The JSON text as stored. */
-  readonly json: Buffer
 }
 
 /**

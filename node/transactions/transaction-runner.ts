@@ -68,7 +68,7 @@ export interface RunOptions {
   /** True: `run` resolves when every shard shows the new versions under their keys. */
   readonly awaitResolution: boolean
   /** Ends waits. A run that has begun to decide may still commit. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What the runner works with. `router` finds the shards of a request that has met a stale map. */

@@ -1,6 +1,6 @@
 import { readCommit } from '../../document/batch-body.ts'
 import { shownKey } from '../../document/document-limits.ts'
-import type { CommitConflict } from '../../store/store-service.ts'
+import type { CommitConflict } from '../../transactions/writes/request-writer.ts'
 import { statusByErrorCode } from '../../../lib/http/error-status.ts'
 import type { ErrorBody } from '../../../lib/http/error-translator.ts'
 import { limitsOf, parsed, writeOptionsOf } from '../operation.ts'

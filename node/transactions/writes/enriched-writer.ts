@@ -28,7 +28,7 @@ export interface EnrichedWriterOptions {
 }
 
 /** How a write is run, and what it waits for. */
-export interface WriteRunOptions extends RunOptions {
+export interface WriteRunOptions extends Omit<RunOptions, 'awaitResolution'> {
   readonly syncLevel: SyncLevel
 }
 
@@ -69,7 +69,7 @@ export class EnrichedWriter {
   run(parts: readonly TransactionPart[], options: WriteRunOptions): Promise<RunOutcome> {
     const wish = WISHES[options.syncLevel]
     const isPlain = wish === 'none' || !parts.some(wantsVectors)
-    if (isPlain) return this.#with.runner.run(parts, options)
+    if (isPlain) return this.#commit(parts, options)
     return wish === 'required'
       ? this.#runWith(parts, options, REQUIRED_MS)
       : this.#tryWith(parts, options)
@@ -84,7 +84,7 @@ export class EnrichedWriter {
       using share = this.#memory.share()
       const limits = { timeoutMs, isBestEffort: false, share }
       const enriched = await this.#enriched(parts, options, limits)
-      const outcome = await this.#with.runner.run(enriched, options)
+      const outcome = await this.#commit(enriched, options)
       if (outcome.kind === 'committed' || isOfClient(outcome, parts)) return outcome
     }
     const problem = 'other clients kept changing documents that the transforms change'
@@ -100,9 +100,16 @@ export class EnrichedWriter {
       if (error instanceof ServiceError) return parts
       throw error
     })
-    const outcome = await this.#with.runner.run(enriched, options)
+    const outcome = await this.#commit(enriched, options)
     if (outcome.kind === 'committed' || isOfClient(outcome, parts)) return outcome
-    return this.#with.runner.run(parts, options)
+    return this.#commit(parts, options)
+  }
+
+  #commit(
+    parts: readonly TransactionPart[],
+    { syncLevel, ...options }: WriteRunOptions,
+  ): Promise<RunOutcome> {
+    return this.#with.runner.run(parts, { ...options, awaitResolution: syncLevel !== 'propose' })
   }
 
   async #enriched(

@@ -230,12 +230,7 @@ async function write(
   const { syncLevel, signal } = request.options
   const collector = new PartCollector()
   await runInTurn(collectDifference(collector, table, difference), { clock, signal })
-  const outcome = await writer.run(collector.parts, {
-    syncLevel,
-    onContention: 'wait',
-    awaitResolution: syncLevel !== 'propose',
-    ...(signal === undefined ? {} : { signal }),
-  })
+  const outcome = await writer.run(collector.parts, { syncLevel, onContention: 'wait', signal })
   return outcome.kind === 'committed'
 }
 

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Random } from '../../../lib/random.ts'
 import type { WriteOptions } from '../../../node/transactions/write-options.ts'
-import type { SwarmStore } from '../../../node/store/swarm-store.ts'
+import type { ShardedStore } from '../../../node/store/sharded-store.ts'
 import { jsonOf, versionOf } from '../../../node/shard/format/document-record.ts'
 import type { Access, History, HistoryTransaction } from '../checkers/serializability.ts'
 import {
@@ -70,11 +70,11 @@ export async function runWorkload(
 
 class Workload {
   readonly recorded: Recorded[] = []
-  readonly #store: SwarmStore
+  readonly #store: ShardedStore
   readonly #random: Random
   #now = 0
 
-  constructor(store: SwarmStore, random: Random) {
+  constructor(store: ShardedStore, random: Random) {
     this.#store = store
     this.#random = random
   }

@@ -16,7 +16,7 @@ import { openSwarmStore } from '../../../node/store/open-swarm-store.ts'
 import type { ScanRequest } from '../../../node/reads/scan-request.ts'
 import type { WriteOptions } from '../../../node/transactions/write-options.ts'
 import type { TableAdmin } from '../../../node/catalog/admin/table-admin.ts'
-import type { SwarmStore } from '../../../node/store/swarm-store.ts'
+import type { ShardedStore } from '../../../node/store/sharded-store.ts'
 import { parseProjection } from '../../../node/document/projection.ts'
 import type { Insert, TableWrites } from '../../../node/document/writes.ts'
 import { keyspaceRange, type Keyspace } from '../../../node/shard/format/keyspace.ts'
@@ -38,7 +38,7 @@ export interface SwarmHarnessOptions {
 
 interface Life {
   readonly lifecycle: Lifecycle
-  readonly store: SwarmStore
+  readonly store: ShardedStore
   readonly cluster: OpenedStore['cluster']
   readonly registry: OpenedStore['registry']
   readonly housekeeper: NodeHousekeeper
@@ -74,7 +74,7 @@ export class SwarmHarness implements AsyncDisposable {
     return harness
   }
 
-  get store(): SwarmStore {
+  get store(): ShardedStore {
     return this.#alive().store
   }
 
@@ -255,7 +255,7 @@ export function writesOf(
 
 /** The document as an object with its version, or undefined. */
 export async function documentOf(
-  store: SwarmStore,
+  store: ShardedStore,
   table: string,
   key: string,
 ): Promise<{ readonly version: bigint; readonly value: unknown } | undefined> {
@@ -271,7 +271,7 @@ export function fieldOf(document: unknown, name: string): unknown {
 
 /** All documents of a table at one timestamp, by key. */
 export async function tableContent(
-  store: SwarmStore,
+  store: ShardedStore,
   table: string,
 ): Promise<Readonly<Record<string, unknown>>> {
   const request: ScanRequest = {

@@ -1,7 +1,7 @@
 // A question to one node of a simulated cluster, and what its client may believe of the answer.
 
 import { isServiceError, type ErrorCode } from '../../../../lib/errors.ts'
-import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
+import type { ShardedStore } from '../../../../node/store/sharded-store.ts'
 import type { OpenOperation } from '../../checkers/client-history.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { SimulatedNode } from './simulated-node.ts'
@@ -28,7 +28,7 @@ const UNKNOWN: readonly ErrorCode[] = [
 export async function askNode<Answer>(
   time: VirtualTime,
   node: SimulatedNode,
-  call: (store: SwarmStore) => Answer | Promise<Answer>,
+  call: (store: ShardedStore) => Answer | Promise<Answer>,
 ): Promise<Told<Answer>> {
   const { life, store } = node
   if (life === undefined || store === undefined) return { kind: 'fail', code: 'DOWN' }

@@ -2,7 +2,7 @@
 
 import { must } from '../../../../lib/assert.ts'
 import type { ErrorCode } from '../../../../lib/errors.ts'
-import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
+import type { ShardedStore } from '../../../../node/store/sharded-store.ts'
 import type { TableWrites } from '../../../../node/document/writes.ts'
 import type { ClientHistory } from '../../checkers/client-history.ts'
 import type { CounterAnswer, CounterCall } from '../../checkers/counter-checker.ts'
@@ -287,7 +287,7 @@ export class ClusterClient {
   async #ask<Answer>(
     node: SimulatedNode,
     what: string,
-    call: (store: SwarmStore) => Answer | Promise<Answer>,
+    call: (store: ShardedStore) => Answer | Promise<Answer>,
   ): Promise<Told<Answer>> {
     const { time } = this.#in
     const told = await askNode(time, node, call)

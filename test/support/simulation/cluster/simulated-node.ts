@@ -36,7 +36,7 @@ import type { ReplicaHost } from '../../../../node/replicas/replica-host.ts'
 import { EmbeddedCoordination } from '../../../../node/coordination/embedded-coordination.ts'
 import { openStore, type OpenedStore } from '../../../../node/store/open-store.ts'
 import { openStoreCore } from '../../../../node/store/store-core.ts'
-import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
+import type { ShardedStore } from '../../../../node/store/sharded-store.ts'
 import { openPeerNode, PEER_VERSIONS } from '../../../../node/peer/connections/open-peer-node.ts'
 import { PEER_LIMITS, type PeerLimits } from '../../../../node/peer/peer-limits.ts'
 import { OperationTable } from '../../../../node/peer/operation-table.ts'
@@ -154,7 +154,7 @@ export class SimulatedNode {
   }
 
   /** The store, as soon as it serves. */
-  get store(): SwarmStore | undefined {
+  get store(): ShardedStore | undefined {
     const { opened, membership } = this.life ?? {}
     return membership === undefined ? undefined : opened?.store
   }

@@ -1,7 +1,7 @@
 // Clients of the tables of a simulated cluster that come and go, and of those whose documents do.
 
 import type { Dice } from '../dice.ts'
-import type { SwarmStore } from '../../../../node/store/swarm-store.ts'
+import type { ShardedStore } from '../../../../node/store/sharded-store.ts'
 import { documentOf, insert, tableContent, WRITE, writesOf } from '../../servers/swarm-harness.ts'
 import { settle, TABLE, type Told } from './asked-node.ts'
 import type { ClusterHistory } from './cluster-history.ts'
@@ -24,7 +24,7 @@ export interface TableSurroundings {
     this: void,
     node: SimulatedNode,
     what: string,
-    call: (store: SwarmStore) => Answer | Promise<Answer>,
+    call: (store: ShardedStore) => Answer | Promise<Answer>,
   ): Promise<Told<Answer>>
 }
 

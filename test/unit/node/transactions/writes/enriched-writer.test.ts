@@ -94,7 +94,7 @@ class Writing implements AsyncDisposable {
   }
 
   run(syncLevel: SyncLevel, parts: readonly TransactionPart[]): Promise<RunOutcome> {
-    const options: WriteRunOptions = { onContention: 'wait', awaitResolution: true, syncLevel }
+    const options: WriteRunOptions = { onContention: 'wait', syncLevel }
     return this.writer.run(parts, options)
   }
 
@@ -212,7 +212,7 @@ describe('writes with vectors', () => {
   it('end with their signal, with nothing written', async () => {
     writing.before = silence
     const gone = new AbortController()
-    const options = { onContention: 'wait', awaitResolution: true, signal: gone.signal } as const
+    const options = { onContention: 'wait', signal: gone.signal } as const
     const parts = writing.parts('{"a":1}')
     for (const syncLevel of ['enrichments', 'aknn'] as const) {
       const asked = writing.calls + 1

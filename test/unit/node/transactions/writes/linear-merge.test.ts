@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { EnrichedWriter } from '../../../../../node/transactions/writes/enriched-writer.ts'
 import { mergePage } from '../../../../../node/transactions/writes/linear-merge.ts'
 import type {
   MergeRequest,
@@ -48,8 +49,9 @@ class Merging implements AsyncDisposable {
       options: { syncLevel: 'write' },
     }
     const { clock, runner } = this.#world
+    const writer = new EnrichedWriter({ clock, runner, enrichments: undefined })
     const scan = (_: unknown, range: KeyRange) => this.#scan(range)
-    return mergePage({ clock, writer: runner, scan }, this.#world.table('t'), request)
+    return mergePage({ clock, writer, scan }, this.#world.table('t'), request)
   }
 
   async content(): Promise<Readonly<Record<string, number>>> {
