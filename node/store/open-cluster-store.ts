@@ -1,68 +1,34 @@
 // The store of one node of a cluster: replicas here, leaders anywhere.
 
-import { randomBytes } from 'node:crypto'
-import path from 'node:path'
 import type { Lifecycle } from '../../lib/lifecycle.ts'
-import { isServiceError, messageOf, type ServiceError } from '../../lib/errors.ts'
-import type { Random } from '../../lib/random.ts'
-import type { ClusterMap } from '../cluster/cluster-map.ts'
-import type { LeaderPlaces } from '../cluster/leader-places.ts'
-import { shardConfigurations } from '../cluster/shard-configurations.ts'
-import type { OperationTable } from '../peer/operation-table.ts'
-import type { PeerHandlers } from '../peer/peer.ts'
-import type { NodeId, ReplicaId } from '../replication/core/configuration.ts'
-import { restartedLogs } from '../replication/log/restarted-logs.ts'
-import { Arrivals } from '../replication/snapshot/arrivals.ts'
-import { snapshotHandlers } from '../replication/snapshot/snapshot-handlers.ts'
-import { SNAPSHOT_LIMITS } from '../replication/snapshot/snapshot-limits.ts'
-import { SnapshotSource } from '../replication/snapshot/snapshot-source.ts'
-import { logEndHandlers } from '../controller/shell/replica-ends.ts'
-import { readAppliedPosition } from '../shard/replica-snapshot.ts'
-import { parseShardId, type ShardId } from '../shard/shard-id.ts'
-import { LevelKvStore } from '../storage/level-kv-store.ts'
-import type { LevelStoreFactory } from '../storage/level-store-factory.ts'
-import { RemoteShard } from '../shard/remote/remote-shard.ts'
-import { serveReplicas, serveShards } from '../shard/remote/serve-shards.ts'
-import type { FindNear } from '../search/tables/near-tables.ts'
-import type { FindReplicas } from '../reads/replica-choice.ts'
-import type { ShardRecord } from '../catalog/records/shard-record.ts'
-import { openStore, type OpenedStore, type StorePlace } from './open-store.ts'
-import { openStoreCore, type StoreCore, type StoreParts } from './store-core.ts'
+import { isServiceError, messageOf } from '../../lib/errors.ts'
 import { CLUSTER_REPLICATION } from '../catalog/admin/table-replication.ts'
-import type { ClusterControl } from '../steering/cluster-control.ts'
-import { clusterMetrics, type PeerState } from '../steering/metrics/cluster-metrics.ts'
-import { ClusterShard } from '../replicas/cluster-shard.ts'
+import type { ClusterMap } from '../cluster/cluster-map.ts'
+import type { ShardPath } from '../controller/core/records/cluster-codec.ts'
+import type { OperationTable } from '../peer/operation-table.ts'
+import { openReplicas, type ReplicaParts, type Replicas } from '../replicas/open-replicas.ts'
+import type { ReplicaCounts } from '../replicas/replica-counts.ts'
+import { ReplicaLags } from '../replicas/replica-lags.ts'
 import { ClusterShards } from '../replicas/tables/cluster-shards.ts'
 import { ClusterTables } from '../replicas/tables/cluster-tables.ts'
 import { DroppedReplicas } from '../replicas/tables/dropped-replicas.ts'
+import { TableNews } from '../replicas/tables/table-news.ts'
+import type { NodeId } from '../replication/core/configuration.ts'
+import type { ClusterControl } from '../steering/cluster-control.ts'
 import { ControlledCluster } from '../steering/controlled-cluster.ts'
 import { Leftovers } from '../steering/leftovers.ts'
-import { NearReplicas } from '../replicas/near-replicas.ts'
-import { KnownPlaces } from '../replicas/known-places.ts'
+import { clusterMetrics, type PeerState } from '../steering/metrics/cluster-metrics.ts'
 import { recoverForOperators } from '../steering/recover-for-operators.ts'
-import { ReplicaAudit } from '../replicas/replica-audit.ts'
-import { offerCopy, ReplicaCopies } from '../replicas/replica-copies.ts'
-import { ReplicaCounts } from '../replicas/replica-counts.ts'
-import { ReplicaHost } from '../replicas/replica-host.ts'
-import { ReplicaLags } from '../replicas/replica-lags.ts'
-import { ReplicaPeers, replicaHandlers } from '../replicas/replica-peers.ts'
-import { TableNews } from '../replicas/tables/table-news.ts'
+import { openStore, type OpenedStore, type StorePlace } from './open-store.ts'
+import { openStoreCore, type StoreCore, type StoreParts } from './store-core.ts'
+
+type OwnReplicaParts = Omit<ReplicaParts, keyof StoreCore | 'handOver'>
 
 /** What a node of a cluster has beside the parts of every store. */
-export interface ClusterStoreParts extends StoreParts {
-  readonly self: ReplicaId
-  readonly dataDir: string
-  readonly stores: LevelStoreFactory
-  readonly map: ClusterMap
+export interface ClusterStoreParts extends Omit<StoreParts, 'stores'>, OwnReplicaParts {
   readonly control: ClusterControl
-  readonly leaders: LeaderPlaces
-  readonly random: Random
   /** What the store answers other nodes is added, and the table is complete then. */
   readonly operations: OperationTable
-  /** How often replicas are checked for damage; 0: never. */
-  readonly checkIntervalMs: number
-  /** A replica of the disk cannot be trusted. */
-  readonly onDamaged: () => void
 }
 
 /** Builds the store of one node and opens its tables; `life` closes them. */
@@ -81,11 +47,12 @@ async function clusterPlace(
   core: StoreCore,
   { life, signal }: { readonly life: Lifecycle; readonly signal: AbortSignal },
 ): Promise<StorePlace> {
-  const { coordination, map, leaders, self, clock, log } = parts
-  const replicas = await openReplicas(parts, core, life)
-  const { host, copies } = replicas
-  const places = new KnownPlaces({ self: self.node, map, host, leaders })
-  const shardOf = (record: ShardRecord) => clusterShard(parts, { host, places }, record)
+  const { coordination, map, leaders, self, clock, log, control, operations } = parts
+  const handOver = async (path: ShardPath, to: NodeId): Promise<void> => {
+    await control.requestTransfer({ path, to })
+  }
+  const replicas = await openReplicas({ ...parts, ...core, handOver }, life)
+  const { host, copies, near, shardOf } = replicas
   const { registry, led, recovery } = core
   const drain = recovery.drain.bind(recovery)
   const known = { self, coordination, map, host, registry, led, shardOf, drain, clock, log }
@@ -99,17 +66,17 @@ async function clusterPlace(
   const news = buildNews(parts, tables)
   const applyHere = tables.apply.bind(tables)
   const shards = new ClusterShards({ coordination, news, clock, host, shardOf, applyHere })
-  const linkTo = (id: NodeId) => parts.leaders.linkTo(id)
+  const linkTo = leaders.linkTo.bind(leaders)
   const leftovers = new Leftovers({ self: self.node, dropped, linkTo })
   const seen = buildSeen(parts, core, { ...replicas, leftovers })
-  answerPeers(parts, { ...replicas, places }, [
-    seen.handlers,
-    news.handlers(),
-    leftovers.handlers(),
-  ])
+  const others = [seen.handlers, news.handlers(), leftovers.handlers()]
+  // From here on this node answers what others ask its replicas and its tables.
+  for (const handlers of [...replicas.handlers, ...others]) operations.add(handlers)
+  operations.complete()
   return {
     host: shards,
-    ...nearReplicas(parts, host),
+    replicasOf: (id) => near.of(id),
+    nearOf: (id) => near.nearerThanLeader(id),
     replication: CLUSTER_REPLICATION,
     cluster: seen.cluster,
     mayRepair: () => map.controller() === self.node,
@@ -126,52 +93,6 @@ async function clusterPlace(
   }
 }
 
-interface Replicas {
-  readonly host: ReplicaHost
-  readonly source: SnapshotSource
-  readonly copies: ReplicaCopies
-  readonly audit: ReplicaAudit
-  readonly counts: ReplicaCounts
-}
-
-/** The replicas of this node, what copies them, and what looks for damage in them. */
-async function openReplicas(
-  parts: ClusterStoreParts,
-  core: StoreCore,
-  life: Lifecycle,
-): Promise<Replicas> {
-  const { map, leaders, self, clock, log, stores, control } = parts
-  const arrivals = await openArrivals(parts, core)
-  const counts = new ReplicaCounts()
-  const host = await openHost(parts, core, counts)
-  const source = await openSource(parts, host)
-  life.onClose(() => source.closeAll())
-  const configurations = shardConfigurations(map)
-  const linkTo = leaders.linkTo.bind(leaders)
-  const known = { self: self.node, host, configurations, linkTo, clock, log, counts }
-  const copies = new ReplicaCopies({
-    ...known,
-    arrivals,
-    source,
-    random: parts.random,
-    handOver: async ({ tableId, id }, to) => {
-      await control.requestTransfer({ path: `${tableId}/${id}`, to })
-    },
-  })
-  life.onClose(() => copies.close())
-  const onDamaged = (id: ShardId, reason: ServiceError): void => copies.replaceDamaged(id, reason)
-  stores.onDamage((name, error) => onDamaged(parseShardId(name), error))
-  const audit = new ReplicaAudit({
-    ...known,
-    hashes: source.hashes,
-    directoryOf: (id) => stores.directoryOf(id),
-    onDamaged,
-    intervalMs: parts.checkIntervalMs,
-  })
-  life.onClose(() => audit.close())
-  return { host, source, copies, audit, counts }
-}
-
 function buildNews({ map, leaders, log }: ClusterStoreParts, tables: ClusterTables): TableNews {
   return new TableNews({
     nodes: () => map.nodes().flatMap(({ id, registration }) => (registration ? [id] : [])),
@@ -179,27 +100,6 @@ function buildNews({ map, leaders, log }: ClusterStoreParts, tables: ClusterTabl
     reach: (name, stop) => tables.reach(name, stop),
     log,
   })
-}
-
-/** From here on this node answers what others ask its replicas and its tables. */
-function answerPeers(
-  { operations, self, hybridClock, clock, log }: ClusterStoreParts,
-  { host, source, copies, audit, places }: Replicas & { readonly places: KnownPlaces },
-  others: readonly PeerHandlers[],
-): void {
-  const { find, findReplica } = places
-  operations.add(serveShards({ find, coming: places, hybridClock, clock }))
-  operations.add(serveReplicas({ find: findReplica, hybridClock, clock }))
-  const receive = (from: string, message: Buffer) => host.receive(from, message)
-  const receiveBeat = (from: string, beat: Buffer) => host.receiveBeat(from, beat)
-  operations.add(replicaHandlers({ receive, receiveBeat }, log))
-  operations.add(snapshotHandlers(source))
-  operations.add(copies.handlers())
-  operations.add(audit.handlers())
-  const endOf = (name: string) => host.endOf(parseShardId(name.slice(name.indexOf('/') + 1)))
-  operations.add(logEndHandlers(self.incarnation, endOf))
-  for (const handlers of others) operations.add(handlers)
-  operations.complete()
 }
 
 function reportNotOpened(
@@ -264,77 +164,4 @@ function peerStates({
 function leadersOf(map: ClusterMap): ReadonlySet<NodeId> {
   const leaders = [...map.shards().values()].flatMap(({ leader }) => leader?.node ?? [])
   return new Set(leaders)
-}
-
-/** Swaps that a crash interrupted are completed before any store is opened. */
-async function openArrivals(
-  { dataDir, stores, journal, admit, clock, log }: ClusterStoreParts,
-  { indexes }: StoreCore,
-): Promise<Arrivals> {
-  const arrivals = await Arrivals.open({
-    directory: path.join(dataDir, 'snapshots', 'incoming'),
-    indexRoot: indexes?.root ?? path.join(dataDir, 'indexes'),
-    openStore: (directory) => LevelKvStore.open(directory, { clock }),
-    replaceStore: (name, directory) => stores.replace(name, directory),
-    readPosition: readAppliedPosition,
-    admit: (bytes) => admit?.(bytes, false),
-    log,
-  })
-  await arrivals.settle((ids) => restartedLogs(journal, ids))
-  return arrivals
-}
-
-function openSource({ dataDir, clock, log }: ClusterStoreParts, host: ReplicaHost) {
-  return SnapshotSource.open({
-    replicaOf: (logId) => host.find(parseShardId(logId))?.copied,
-    directory: path.join(dataDir, 'snapshots', 'outgoing'),
-    clock,
-    log,
-    randomBytes,
-    limits: SNAPSHOT_LIMITS,
-  })
-}
-
-function openHost(
-  parts: ClusterStoreParts,
-  core: StoreCore,
-  counts: ReplicaCounts,
-): Promise<ReplicaHost> {
-  const { self, stores, journal, admit, hybridClock, clock, log, leaders } = parts
-  const { router, indexes, led } = core
-  const linkTo = leaders.linkTo.bind(leaders)
-  const own = { self, stores, journal, admit, hybridClock, clock, log, router, indexes, led }
-  return ReplicaHost.open({
-    ...own,
-    network: new ReplicaPeers({ linkTo, log }),
-    configurations: shardConfigurations(parts.map),
-    offerSnapshot: (id, to) => offerCopy(linkTo(to), id),
-    onContradicted: parts.onDamaged,
-    counts,
-  })
-}
-
-function nearReplicas(
-  { self, map, leaders, clock, hybridClock, random }: ClusterStoreParts,
-  host: ReplicaHost,
-): { readonly replicasOf: FindReplicas; readonly nearOf: FindNear } {
-  const near = new NearReplicas({
-    self: self.node,
-    map,
-    local: (id) => host.find(id),
-    linkTo: (node) => leaders.linkTo(node),
-    clock,
-    hybridClock,
-    random,
-  })
-  return { replicasOf: (id) => near.of(id), nearOf: (id) => near.nearerThanLeader(id) }
-}
-
-function clusterShard(
-  { clock, hybridClock, random }: ClusterStoreParts,
-  { host, places }: { readonly host: ReplicaHost; readonly places: KnownPlaces },
-  { id, range }: ShardRecord,
-): ClusterShard {
-  const remote = new RemoteShard({ id, range, places, clock, hybridClock, random })
-  return new ClusterShard({ local: () => host.find(id), remote })
 }
