@@ -71,6 +71,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
     `shows ${stepsOfDemo() === 15 ? 'fifteen' : stepsOfDemo()} requests`,
     `disk, and at least ${inWords(minInSync)} have`,
     'effect and one answer within an hour',
+    `shows one moment, for as long as ${numberIn('node/reads/read-pins.ts', 'PIN_MAX_MS') === HOUR_MS ? 'an hour' : '?'}`,
   ],
   'docs/tutorials/first-store.md': [],
   'docs/tutorials/search-by-meaning.md': [],
@@ -95,6 +96,7 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
   'docs/explanation/transactions.md': [
     `waits up to ${seconds('node/catalog/answers/index-wait.ts', 'INDEX_WAIT_MAX_MS')} seconds`,
     'within an hour it has one effect',
+    `shows one moment, for as long as ${numberIn('node/reads/read-pins.ts', 'PIN_MAX_MS') === HOUR_MS ? 'an hour' : '?'}`,
     `a mark stays for ${numberIn('node/shard/apply/apply-transaction.ts', 'FINISHED_RETENTION_MS') === HOUR_MS ? 'an hour' : '?'}`,
     `is silent for ${inWords(seconds('node/shard/push-responder.ts', 'TRANSACTION_SILENCE_MAX_MS'))} seconds`,
     `48 bits of milliseconds and ${/COUNTER_BITS = (\d+)n/.exec(sourceOf('node/clock/hybrid-clock.ts'))?.[1]} bits of counter`,

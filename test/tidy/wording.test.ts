@@ -24,7 +24,7 @@ const HABITS: readonly Habit[] = [
   [/\blets? go of\b/i, 'write "releases" and what'],
 ]
 
-/** Habits that leave a reader of the product's comments without the number or the actor. */
+/** Habits that leave a reader of the product's comments or manual without the number or the actor. */
 const RIDDLES: readonly Habit[] = [
   [
     /\bso (?:many|much|few|long|often)\b(?![^.;:]*\bthat\b)/i,
@@ -96,5 +96,13 @@ describe('wording', () => {
 
   it('of documents has a subject, a verb and a named object', () => {
     expect(documents.flatMap((file) => complaints(file, () => true))).to.deep.equal([])
+  })
+
+  it('of the manual names the number and the actor', () => {
+    const manual = documents.filter((file) =>
+      /^(?:README\.md|UPGRADING\.md|docs\/(?:tutorials|how-to|explanation|reference)\/)/.test(file),
+    )
+
+    expect(manual.flatMap((file) => complaints(file, () => true, RIDDLES))).to.deep.equal([])
   })
 })

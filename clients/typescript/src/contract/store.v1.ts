@@ -1631,7 +1631,7 @@ export interface components {
                 /** @default 60 */
                 readonly rank_constant?: number;
                 /**
-                 * @description So many hits of each index count. The default is three times `limit`, and at least 50 and at most
+                 * @description How many hits of each index count. The default is three times `limit`, and at least 50 and at most
                  *     10000; it is `limit` with a `reranker`, and where one index alone gives hits, without `autocut`. All pages of one list need the same
                  *     window, which reaches to the end of the last page. Pages are exact as long as no document
                  *     changes in between.
@@ -1749,7 +1749,7 @@ export interface components {
                 readonly field?: string;
                 /** @description Makes the text that is read of the document, instead of `field`, as `document_renderer` does. */
                 readonly template?: string;
-                /** @description So many hits are left, the best by the new scores. */
+                /** @description How many hits are left, the best by the new scores. */
                 readonly top_n?: number;
             } & {
                 readonly [key: string]: unknown;
