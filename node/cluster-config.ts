@@ -65,12 +65,12 @@ export const NODE_OPTIONS = {
   checkIntervalMs: {
     variable: 'QUARRY_CHECK_INTERVAL_MS',
     value: integer({ default: DAY_MS, min: 0, max: 30 * DAY_MS }),
-    help: 'at this interval each replica is checked for damage and compared with its leader; 0: never',
+    help: 'how often each replica is checked for damage and compared with its leader; 0: never',
   },
   reloadIntervalMs: {
     variable: 'QUARRY_RELOAD_INTERVAL_MS',
     value: integer({ default: RELOAD_INTERVAL_MS, min: SECOND_MS, max: DAY_MS, orZero: true }),
-    help: 'at this interval files of certificates, keys, passwords and secrets are loaded again if they have changed; 0: only when asked',
+    help: 'how often files of certificates, keys, passwords and secrets are looked at, to load changed ones again; 0: only when asked',
   },
   zone: {
     variable: 'QUARRY_ZONE',
@@ -82,7 +82,7 @@ export const NODE_OPTIONS = {
     variable: 'QUARRY_NODE_NAME',
     flag: '<name>',
     value: nodeName(),
-    help: 'what people call the node, such as its machine or pod; shown beside its id, and taken for it',
+    help: 'the name of the node, such as that of its machine or pod; shown beside its id, and accepted in its place',
   },
   clusterSecretFile: {
     variable: 'QUARRY_CLUSTER_SECRET_FILE',

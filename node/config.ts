@@ -79,7 +79,7 @@ export const SWARM_OPTIONS = {
   diskReserveBytes: {
     variable: 'QUARRY_DISK_RESERVE_BYTES',
     value: integer({ default: 64 * MIB, min: 0 }),
-    help: 'writes are refused when less is free on the disk, so that it is never quite full',
+    help: 'writes are refused when less is free on the disk, so that the disk never fills up',
   },
   indexMemoryBytes: {
     variable: 'QUARRY_INDEX_MEMORY_BYTES',
@@ -88,7 +88,7 @@ export const SWARM_OPTIONS = {
       min: INDEX_MEMORY_BYTES_MIN,
     }),
     defaultText: "an eighth of the machine's memory, 2 GiB at most",
-    help: 'what indexes of words, of vectors and of sparse vectors, each, keep in memory of what is on disk or not written yet',
+    help: 'memory per kind of index (words, vectors, sparse vectors), for caches and unflushed data',
   },
   requestMemoryBytes: {
     variable: 'QUARRY_REQUEST_MEMORY_BYTES',
@@ -97,17 +97,17 @@ export const SWARM_OPTIONS = {
       min: REQUEST_MEMORY_BYTES_MIN,
     }),
     defaultText: "a quarter of the machine's memory, 1 GiB at most",
-    help: 'bodies, what becomes of them, and answers and scans that wait for their readers, of all requests',
+    help: 'memory of all requests: bodies, what is parsed from them, and answers and scans that clients have not read',
   },
   textWorkerHangMs: {
     variable: 'QUARRY_TEXT_WORKER_HANG_MS',
     value: integer({ default: 10_000, min: 1000, max: DAY_MS }),
-    help: 'a worker of text indexes that makes no progress for this time is started again',
+    help: 'how long a worker of indexes may make no progress before it is started again',
   },
   loopHangMs: {
     variable: 'QUARRY_LOOP_HANG_MS',
     value: integer({ default: 60_000, min: 0, max: DAY_MS }),
-    help: 'a process whose event loop hangs for this time ends itself; 0: it does not',
+    help: 'how long the event loop may hang before the process ends itself; 0: without end',
   },
 } as const satisfies OptionTable
 

@@ -32,7 +32,7 @@ export function addInferenceCommand(program: Command, context: CliContext): void
   addServerOptions(command, INFERENCE_OPTIONS)
     .option(
       '--supervise <seconds>',
-      'run the server in a process of its own, and start it again when it ends, when it is not ready within this time, and when it answers no more',
+      'run the server in a process of its own, and start it again when it ends, when it is not ready within this number of seconds, and when it answers no more',
     )
     .addHelpText('after', HELP)
     .action((options: InferenceOptions) => runInference(options, context))
