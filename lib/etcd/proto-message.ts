@@ -1,16 +1,7 @@
-// Reads messages in the wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding).
+// Reads messages in the wire format of Protocol Buffers.
 
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { ServiceError } from '../errors.ts'
-
-const WIRE_TYPE_BITS = 3n
-const WIRE_TYPE_MASK = 7n
-const PAYLOAD_BITS = 7n
-const PAYLOAD_MASK = 0x7f
-const CONTINUES = 0x80
-/** A varint of 64 bits has at most ten bytes of seven bits. */
-const VARINT_BYTES_MAX = 10
-/** The lengths of the wire types that have a fixed one. */
-const FIXED_BYTES: Readonly<Record<string, number>> = { '1': 8, '5': 4 }
 
 /**
  * The fields of a message by their numbers. A field that is absent reads as its type's zero, as the
@@ -20,9 +11,18 @@ export class ProtoMessage {
   readonly #fields = new Map<number, (bigint | Buffer)[]>()
 
   constructor(encoded: Buffer) {
-    const reader = new FieldReader(encoded)
-    while (!reader.isAtEnd()) {
-      const { field, value } = reader.next()
+    try {
+      this.#read(new BinaryReader(encoded))
+    } catch (cause) {
+      malformed(cause)
+    }
+  }
+
+  #read(reader: BinaryReader): void {
+    while (reader.pos < reader.len) {
+      const [field, type] = reader.tag()
+      const value = valueOf(reader, type)
+      if (value === undefined) continue
       const values = this.#fields.get(field)
       if (values === undefined) this.#fields.set(field, [value])
       else values.push(value)
@@ -70,49 +70,17 @@ export class ProtoMessage {
   }
 }
 
-class FieldReader {
-  readonly #encoded: Buffer
-  #at = 0
-
-  constructor(encoded: Buffer) {
-    this.#encoded = encoded
+/** Undefined for a value of a type that etcd's messages do not have. */
+function valueOf(reader: BinaryReader, type: WireType): bigint | Buffer | undefined {
+  if (type === WireType.Varint) return BigInt(reader.uint64())
+  if (type === WireType.LengthDelimited) {
+    const { buffer, byteOffset, length } = reader.bytes()
+    return Buffer.from(buffer, byteOffset, length)
   }
-
-  isAtEnd(): boolean {
-    return this.#at >= this.#encoded.length
-  }
-
-  next(): { readonly field: number; readonly value: bigint | Buffer } {
-    const tag = this.#varint()
-    const field = Number(tag >> WIRE_TYPE_BITS)
-    const wireType = Number(tag & WIRE_TYPE_MASK)
-    if (wireType === 0) return { field, value: this.#varint() }
-    if (wireType === 2) return { field, value: this.#take(Number(this.#varint())) }
-    const fixed = FIXED_BYTES[`${wireType}`]
-    return fixed === undefined ? malformed() : { field, value: this.#take(fixed) }
-  }
-
-  #take(length: number): Buffer {
-    const end = this.#at + length
-    if (end > this.#encoded.length) return malformed()
-    const taken = this.#encoded.subarray(this.#at, end)
-    this.#at = end
-    return taken
-  }
-
-  #varint(): bigint {
-    let value = 0n
-    for (let index = 0; index < VARINT_BYTES_MAX; index += 1) {
-      const byte = this.#encoded[this.#at]
-      if (byte === undefined) return malformed()
-      this.#at += 1
-      value |= BigInt(byte & PAYLOAD_MASK) << (BigInt(index) * PAYLOAD_BITS)
-      if ((byte & CONTINUES) === 0) return BigInt.asUintN(64, value)
-    }
-    return malformed()
-  }
+  reader.skip(type)
+  return undefined
 }
 
-function malformed(): never {
-  throw new ServiceError('CORRUPTION', 'etcd has sent bytes that are not a message')
+function malformed(cause?: unknown): never {
+  throw new ServiceError('CORRUPTION', 'etcd has sent bytes that are not a message', { cause })
 }

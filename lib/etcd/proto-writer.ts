@@ -1,52 +1,39 @@
-// Writes messages in the wire format of Protocol Buffers (protobuf.dev/programming-guides/encoding).
+// Writes messages in the wire format of Protocol Buffers.
 
-const VARINT = 0
-const LENGTH_DELIMITED = 2
-const WIRE_TYPE_BITS = 3n
-const PAYLOAD_BITS = 7n
-const PAYLOAD_MASK = 0x7fn
-const CONTINUES = 0x80
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 
 /** The fields of one message, in the order of the calls. */
 export class ProtoWriter {
-  readonly #parts: Uint8Array[] = []
+  readonly #writer = new BinaryWriter()
+  #finished: Buffer | undefined
 
   /** An int64, an enumeration or, as 0 or 1, a bool. Only values from 0 on are needed here. */
   integer(field: number, value: number | bigint): this {
-    this.#parts.push(varint(tag(field, VARINT)), varint(BigInt(value)))
+    this.#writer.tag(field, WireType.Varint).uint64(value)
     return this
   }
 
   bytes(field: number, value: Uint8Array): this {
-    const length = varint(BigInt(value.length))
-    this.#parts.push(varint(tag(field, LENGTH_DELIMITED)), length, value)
+    this.#writer.tag(field, WireType.LengthDelimited).bytes(value)
     return this
   }
 
   text(field: number, value: string): this {
-    return this.bytes(field, Buffer.from(value))
+    this.#writer.tag(field, WireType.LengthDelimited).string(value)
+    return this
   }
 
   message(field: number, value: ProtoWriter): this {
     return this.bytes(field, value.finish())
   }
 
+  /** The message, which nothing is added to any more. */
   finish(): Buffer {
-    return Buffer.concat(this.#parts)
+    this.#finished ??= bufferOf(this.#writer.finish())
+    return this.#finished
   }
 }
 
-function tag(field: number, wireType: number): bigint {
-  return (BigInt(field) << WIRE_TYPE_BITS) | BigInt(wireType)
-}
-
-function varint(value: bigint): Buffer {
-  const bytes: number[] = []
-  let rest = value
-  while (rest > PAYLOAD_MASK) {
-    bytes.push(Number(rest & PAYLOAD_MASK) | CONTINUES)
-    rest >>= PAYLOAD_BITS
-  }
-  bytes.push(Number(rest))
-  return Buffer.from(bytes)
+function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
 }

@@ -65,6 +65,7 @@ describe('the start of the operator', () => {
       [],
     )
     expect(packagesOf(loaded)).to.deep.equal([
+      '@bufbuild/protobuf/wire',
       '@grpc/grpc-js',
       '@kubernetes/client-node/dist/gen/http/http.js',
       '@kubernetes/client-node/dist/patch.js',

@@ -13,6 +13,15 @@ describe('Protocol Buffers', () => {
     )
   })
 
+  it('finishes a message as often as it is asked', () => {
+    const inner = new ProtoWriter().integer(1, 150)
+
+    const outer = new ProtoWriter().message(3, inner).message(3, inner)
+
+    expect(outer.finish().toString('hex')).to.equal('1a030896011a03089601')
+    expect(outer.finish().toString('hex')).to.equal('1a030896011a03089601')
+  })
+
   it('reads what it writes', () => {
     const field = fc.integer({ min: 1, max: 2 ** 29 - 1 })
     fc.assert(
@@ -57,6 +66,8 @@ describe('Protocol Buffers', () => {
     'bytes that are shorter than they say': '120761',
     'a fixed number that is cut off': '0901',
     'a type that does not exist': '0f',
+    'a field without a number': '0001',
+    'a group within groups without end': '0b'.repeat(10_000),
   }
   for (const [name, hex] of Object.entries(damaged)) {
     it(`refuses ${name}`, async () => {
