@@ -4,6 +4,7 @@
 
 import { assert } from '../../../../lib/assert.ts'
 import type { Paced, Sliced } from '../../../../lib/sliced.ts'
+import { TextBytes } from '../encoding/text-bytes.ts'
 import { ByteBuffer, ByteBufferReader } from '../encoding/byte-buffer.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import type { SegmentInput, SegmentOutput } from '../encoding/segment-file.ts'
@@ -38,7 +39,8 @@ export class DictionaryWriter {
   readonly #encoding: DictionaryEncoding
   readonly #blocks = new ByteBuffer()
   readonly #index = new ByteBuffer()
-  #last: Uint8Array = new Uint8Array(0)
+  #last = new TextBytes()
+  #next = new TextBytes()
   #blockStart = 0
   #count = 0
 
@@ -48,22 +50,25 @@ export class DictionaryWriter {
 
   /** `postings` is absent for keys. */
   add(text: string, postings?: { docFreq: number; offset: number; length: number }): void {
-    const bytes = Buffer.from(text, this.#encoding)
+    const bytes = this.#next
+    const length = bytes.write(text, this.#encoding)
+    const last = this.#last
     const isFirst = this.#count % BLOCK_TEXTS === 0
-    const common = sharedBytes(this.#last, bytes)
-    // A missing byte, at the end of the shorter term, is less than any other.
-    const ascends = (this.#last[common] ?? -1) < (bytes[common] ?? -1)
+    const common = last.sharedWith(bytes)
+    // A byte that is not there is less than any other.
+    const ascends = last.at(common) < bytes.at(common)
     assert(ascends || this.#count === 0, 'the texts of a dictionary ascend')
     const shared = isFirst ? 0 : common
-    if (isFirst) this.#beginBlock(bytes, postings?.offset ?? 0)
+    if (isFirst) this.#beginBlock(bytes.view(), postings?.offset ?? 0)
     this.#blocks.writeVarint(shared)
-    this.#blocks.writeVarint(bytes.length - shared)
-    this.#blocks.write(bytes.subarray(shared))
+    this.#blocks.writeVarint(length - shared)
+    bytes.appendTo(this.#blocks, shared)
     if (postings !== undefined) {
       this.#blocks.writeVarint(postings.docFreq)
       this.#blocks.writeVarint(postings.length)
     }
     this.#last = bytes
+    this.#next = last
     this.#count += 1
   }
 
@@ -88,13 +93,6 @@ export class DictionaryWriter {
     this.#blockStart = this.#blocks.length
     this.#blocks.writeVarint(postingsOffset)
   }
-}
-
-function sharedBytes(a: Uint8Array, b: Uint8Array): number {
-  const most = Math.min(a.length, b.length)
-  let shared = 0
-  while (shared < most && a[shared] === b[shared]) shared += 1
-  return shared
 }
 
 /**

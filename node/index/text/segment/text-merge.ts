@@ -19,6 +19,7 @@ export class TextMerge<Item extends { readonly text: string }> {
 
   /** Moves to the next text; false behind the last. */
   next(): boolean {
+    if (this.#heads.length === 1) return this.#nextOfOne()
     this.items.length = 0
     this.sources.length = 0
     const least = this.#least()
@@ -30,6 +31,24 @@ export class TextMerge<Item extends { readonly text: string }> {
         this.#heads[source] = this.#take(source)
       }
     }
+    return true
+  }
+
+  /** As `next`, for a single list: its texts need not be compared with others. */
+  #nextOfOne(): boolean {
+    const [first] = this.#heads
+    if (first === undefined) return false
+    let count = 0
+    let head: Item | undefined = first
+    while (head?.text === first.text) {
+      this.items[count] = head
+      this.sources[count] = 0
+      count += 1
+      head = this.#take(0)
+    }
+    this.#heads[0] = head
+    this.items.length = count
+    this.sources.length = count
     return true
   }
 
