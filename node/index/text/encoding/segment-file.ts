@@ -143,8 +143,8 @@ export class SegmentInput {
   #dataBytes = 0
   #page: Uint8Array = new Uint8Array(0)
   #pageStart = -1
-  #words = new DataView(this.view.buffer)
-  #wordsOf = this.view
+  #words = readableAsWords(this.view)
+  #wordsBefore = this.#words
   readonly description: string
 
   constructor(source: SegmentBytes, cache: PageCache, disk: DiskWork) {
@@ -196,14 +196,14 @@ export class SegmentInput {
     this.#load(offset, length)
   }
 
-  /** The bytes of `view`, to be read as words. Pages that are read one after the other share it. */
+  /** The bytes of `view`, to be read as words. Two are kept, because two terms are often read in turns. */
   get words(): DataView {
     const { view } = this
-    if (this.#wordsOf !== view) {
-      this.#words = new DataView(view.buffer, view.byteOffset, view.byteLength)
-      this.#wordsOf = view
-    }
-    return this.#words
+    if (this.#words.of === view) return this.#words.words
+    const found = this.#wordsBefore.of === view ? this.#wordsBefore : readableAsWords(view)
+    this.#wordsBefore = this.#words
+    this.#words = found
+    return found.words
   }
 
   /** A copy of bytes that does not hold the cached pages in memory. */
@@ -283,6 +283,10 @@ export class SegmentInput {
     this.#sums = body.slice(textBytes)
     return Buffer.from(body.subarray(0, textBytes)).toString('utf8')
   }
+}
+
+function readableAsWords(of: Uint8Array): { readonly of: Uint8Array; readonly words: DataView } {
+  return { of, words: new DataView(of.buffer, of.byteOffset, of.byteLength) }
 }
 
 function openFile(path: string, name: string): number {

@@ -120,31 +120,51 @@ class Disjunction {
   }
 
   #searchOne(required: number, from: number, end: number): void {
+    const { hits, countsAll } = this.#search
+    const term = this.#order[required]
+    if (term === undefined) return
+    const { cursor } = term
+    const { lastDocs, blockCount } = cursor.source
+    let first = from
+    for (let block = cursor.blockOf(from); block < blockCount && first < end; block += 1) {
+      const last = Math.min(u32At(lastDocs, block), end - 1)
+      const rest = this.#optionalBound(required, first, last)
+      if (countsAll || term.boundOf(block) + rest > hits.bar) {
+        if (cursor.block !== block) cursor.openBlock(block)
+        this.#searchBlock(required, { first, last, rest })
+      }
+      first = last + 1
+    }
+  }
+
+  /** The documents of the term's open block from the first to the last. The other terms add at most `rest`. */
+  #searchBlock(
+    required: number,
+    { first, last, rest }: { readonly first: number; readonly last: number; readonly rest: number },
+  ): void {
     const { hits, accepted, poll, countsAll } = this.#search
     const term = this.#order[required]
     if (term === undefined) return
     const { cursor } = term
-    const rest = this.#optionalBound(required)
-    if (cursor.doc < from) cursor.advance(from)
-    while (cursor.doc < end) {
-      cursor.loadFreqs()
-      const { docs, freqs, count } = cursor
-      let i = cursor.index
-      poll.spend(count - i)
-      for (; i < count; i += 1) {
-        const doc = u32At(docs, i)
-        if (doc >= end) break
-        const score = term.scoreOf(doc, u32At(freqs, i))
-        if (score + rest <= hits.bar && !countsAll) continue
-        if (isAccepted(accepted, doc)) this.#complete(doc, score, required)
-      }
-      cursor.moveTo(i)
+    cursor.loadFreqs()
+    const { docs, freqs, count } = cursor
+    poll.spend(count)
+    for (let i = cursor.index; i < count; i += 1) {
+      const doc = u32At(docs, i)
+      if (doc > last) break
+      if (doc < first) continue
+      const score = term.scoreOf(doc, u32At(freqs, i))
+      if (score + rest <= hits.bar && !countsAll) continue
+      if (isAccepted(accepted, doc)) this.#complete(doc, score, required)
     }
   }
 
-  /** The most that the first `count` terms can add together. */
-  #optionalBound(count: number): number {
-    return count === 0 ? 0 : f64At(this.#sums, count - 1)
+  /** The most that the first `count` terms can add together to a document from the first to the last. */
+  #optionalBound(count: number, first: number, last: number): number {
+    let bound = 0
+    for (let i = 0; i < count; i += 1) bound += this.#order[i]?.boundBetween(first, last) ?? 0
+    this.#search.poll.spend(16 * count)
+    return bound
   }
 
   #searchSeveral(required: number, from: number, end: number): void {
@@ -157,7 +177,7 @@ class Disjunction {
       if (term !== undefined) this.#accumulate(term, from, end)
     }
     const { hits, accepted, countsAll } = this.#search
-    const rest = this.#optionalBound(required)
+    const rest = required === 0 ? 0 : f64At(this.#sums, required - 1)
     const scores = this.#scores
     const words = (end - from + 31) >>> 5
     for (let word = 0; word < words; word += 1) {
@@ -204,6 +224,7 @@ class Disjunction {
       if (score + (this.#sums[i] ?? 0) <= hits.bar && !countsAll) return
       const term = this.#order[i]
       if (term === undefined) break
+      if (!term.mayHave(doc)) continue
       const at = term.cursor.doc < doc ? term.cursor.advance(doc) : term.cursor.doc
       if (at === doc) score += term.score()
     }

@@ -1,8 +1,10 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE, type PostingsCursor } from '../postings/postings-cursor.ts'
 import { PositionsWalk } from '../postings/postings-source.ts'
+import type { Bitset } from '../encoding/bitset.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
+import { isAccepted } from './bulk-search.ts'
 import {
   exactFrequency,
   exactFrequencyAtOnce,
@@ -24,12 +26,20 @@ export class PhraseCursor {
   readonly found: PositionsWalk
   readonly #cursors: readonly PostingsCursor[]
   readonly #only: PostingsCursor | undefined
+  readonly #documents: Bitset | undefined
 
-  constructor(cursors: readonly PostingsCursor[]) {
+  /** `documents`: all that the cursors walk, if they are kept as a set. */
+  constructor(cursors: readonly PostingsCursor[], documents: Bitset | undefined) {
     this.#cursors = cursors
+    this.#documents = documents
     this.#only = cursors.length === 1 ? cursors[0] : undefined
     this.found = this.#only?.positions ?? new PositionsWalk()
     this.cost = cursors.reduce((sum, { source }) => sum + source.docFreq, 0)
+  }
+
+  /** False only if the document surely has none of the terms. It moves nothing. */
+  mayHave(doc: number): boolean {
+    return isAccepted(this.#documents, doc)
   }
 
   /** Moves to the first document at or behind `target`, which is behind `doc`. */
@@ -171,13 +181,26 @@ export class PhraseScorer implements Scorer {
     }
   }
 
-  /** `doc` if all positions are at it, otherwise the document of the first that is not. */
+  /** `doc` if all positions are at it, otherwise a later document: none before that has all positions. */
   #disagreement(doc: number): number {
-    for (const position of this.#positions) {
+    const positions = this.#positions
+    for (let i = 0; i < positions.length; i += 1) {
+      const position = positions[i]
+      if (position === undefined) break
       const at = position.doc < doc ? position.advance(doc) : position.doc
       if (at !== doc) return at
+      if (i === 0 && !this.#othersMayHave(doc)) return doc + 1
     }
     return doc
+  }
+
+  /** Most documents of the first position lack another, which a look at its set tells without reading postings. */
+  #othersMayHave(doc: number): boolean {
+    const positions = this.#positions
+    for (let i = 1; i < positions.length; i += 1) {
+      if (positions[i]?.mayHave(doc) === false) return false
+    }
+    return true
   }
 
   /** The occurrences in the present document of all positions, or PAUSED. */

@@ -24,6 +24,7 @@ import {
 import { columnOf, type EngineQueryOf } from './set-query.ts'
 import type { Weights } from './statistics.ts'
 import { TermScorer, type TermWeight } from './term-scorer.ts'
+import { documentsOf } from './term-set.ts'
 
 type BooleanQuery = EngineQueryOf<'boolean'>
 
@@ -177,7 +178,7 @@ export class QueryCompiler {
     for (const { offset, terms } of positions) {
       // Words that come again are walked once: their positions may be many.
       const name = JSON.stringify(terms)
-      const position = known.get(name) ?? this.#phraseCursor(field, terms)
+      const position = known.get(name) ?? (yield* this.#phraseCursor(field, terms))
       if (position === undefined) return []
       known.set(name, position)
       places.push({ offset, position })
@@ -187,12 +188,19 @@ export class QueryCompiler {
   }
 
   /** Undefined if no document of the segment has any of the terms. */
-  #phraseCursor(field: string, terms: readonly string[]): PhraseCursor | undefined {
-    const cursors = [...new Set(terms)]
+  *#phraseCursor(field: string, terms: readonly string[]): Sliced<PhraseCursor | undefined> {
+    const found = [...new Set(terms)]
       .map((term) => this.#live.term(field, term))
-      .filter((found) => found !== undefined)
-      .map(({ source }) => new PostingsCursor(source))
-    return cursors.length === 0 ? undefined : new PhraseCursor(cursors)
+      .filter((term) => term !== undefined)
+    const [first, ...others] = found
+    if (first === undefined) return undefined
+    const { docCount } = this.#live.segment
+    const isAlone = others.length === 0
+    const documents = isAlone ? yield* documentsOf(first, docCount, this.#poll) : undefined
+    return new PhraseCursor(
+      found.map(({ source }) => new PostingsCursor(source)),
+      documents,
+    )
   }
 
   *#boolean(query: BooleanQuery, boost: number): Sliced<Scorer> {

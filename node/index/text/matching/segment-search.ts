@@ -13,6 +13,7 @@ import {
 } from './accepted-documents.ts'
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import { searchConjunction } from './conjunction.ts'
+import { raiseFirstBar } from './first-bar.ts'
 import { scoreAnyTerm, searchDisjunction } from './disjunction.ts'
 import type { LiveSegment, SegmentTerm } from '../live/live-segment.ts'
 import { countAnyTerm, countTerm } from './match-count.ts'
@@ -156,6 +157,7 @@ export class SegmentSearch {
     const { docCount } = live.segment
     const postings = postingsOf(terms)
     if (postings <= SCORED_WHOLE_MAX) return scoreAnyTerm(terms, bulk)
+    if (bulk.hits.bar < Infinity) yield* raiseFirstBar(terms, bulk)
     if (!bulk.countsAll) return yield* searchDisjunction(terms, docCount, bulk)
     if (bulk.hits.bar < Infinity) {
       yield* searchDisjunction(terms, docCount, { ...bulk, countsAll: false })

@@ -1,7 +1,9 @@
 import type { SegmentTerm } from '../live/live-segment.ts'
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
+import type { Bitset } from '../encoding/bitset.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
+import { isAccepted } from './bulk-search.ts'
 import type { Scorer } from './scorer.ts'
 
 /** The most blocks that a bound looks at. A longer range gets the term's best score instead. */
@@ -25,6 +27,7 @@ export class TermScorer implements Scorer {
   /** The array of the norms of a field that many documents have, for the loops over its documents. */
   readonly #dense: Uint8Array
   readonly cost: number
+  readonly #documents: Bitset | undefined
   /** The best score of each block; below 0 before its first use. */
   readonly #bounds: Float64Array
   #bestBound = -1
@@ -32,6 +35,7 @@ export class TermScorer implements Scorer {
   constructor(term: SegmentTerm, norms: FieldNorms, { weight, lengths }: TermWeight) {
     const { source } = term
     this.term = term
+    this.#documents = term.keeper?.documents
     this.cursor = new PostingsCursor(source)
     this.weight = weight
     this.lengths = lengths
@@ -39,6 +43,12 @@ export class TermScorer implements Scorer {
     this.#dense = norms.dense
     this.cost = source.docFreq
     this.#bounds = new Float64Array(source.blockCount).fill(-1)
+  }
+
+  /** The same term from its first document on. */
+  again(): TermScorer {
+    const { weight, lengths } = this
+    return new TermScorer(this.term, this.norms, { weight, lengths })
   }
 
   get doc(): number {
@@ -61,6 +71,11 @@ export class TermScorer implements Scorer {
     return (
       (this.weight * freq) / (freq + (this.lengths[this.#dense[doc] ?? this.norms.at(doc)] ?? K1))
     )
+  }
+
+  /** False only if the document surely has not the term: if the set of its documents is kept. */
+  mayHave(doc: number): boolean {
+    return isAccepted(this.#documents, doc)
   }
 
   /** The best score of the term: no document scores more. */

@@ -15,7 +15,7 @@ export interface ScoreBoundary {
 export class TopHits {
   /** No document with a score at or below this can become a hit. */
   bar: number
-  readonly #limit: number
+  readonly limit: number
   readonly #segment: Segment
   readonly #after: ScoreBoundary | undefined
   readonly #bound: ScoreBoundary | undefined
@@ -37,10 +37,16 @@ export class TopHits {
     },
   ) {
     this.#segment = segment
-    this.#limit = options.limit
+    this.limit = options.limit
     this.#after = options.after
     this.#bound = options.bound
     this.bar = options.limit === 0 ? Infinity : this.#firstBar(options.floor)
+  }
+
+  /** For the best documents by a part of their scores; undefined behind a boundary, where a part does not tell the place. */
+  emptyForParts(): TopHits | undefined {
+    if (this.#after !== undefined) return undefined
+    return new TopHits(this.#segment, { limit: this.limit, floor: 0, after: undefined })
   }
 
   /** Documents may come in any order. */
@@ -48,14 +54,19 @@ export class TopHits {
     const score = Math.fround(exactScore)
     if (score <= this.bar || !this.#isPastBoundary(doc, score)) return
     if (this.#isBehindBound(doc, score)) return
-    if (this.length < this.#limit) {
+    if (this.length < this.limit) {
       this.length += 1
       this.#siftUp(this.length - 1, doc, score)
     } else {
       if (!this.#isWorse(this.docs[0] ?? 0, this.scores[0] ?? 0, { doc, score })) return
       this.#siftDown(doc, score)
     }
-    if (this.length === this.#limit) this.#raiseBar(this.scores[0] ?? 0)
+    if (this.length === this.limit) this.#raiseBar(this.scores[0] ?? 0)
+  }
+
+  /** As many documents as there may be hits are known to have this score or a better one. */
+  expect(score: number): void {
+    this.bar = Math.max(this.bar, justBelow(score))
   }
 
   /** Raises the bar to the worst hit: with documents in key order, a later one loses every tie. */
