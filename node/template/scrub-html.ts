@@ -3,7 +3,7 @@
 import { readHtmlText, type HtmlTextSink } from '../../lib/html/read-html-text.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
-/** As much text is joined at once, in UTF-16 units. */
+/** UTF-16 units of text that are joined at once. */
 const BLOCK_LENGTH = 16_384
 /** Cells of a row stand in one line. */
 const CELLS: ReadonlySet<string> = new Set(['td', 'th'])

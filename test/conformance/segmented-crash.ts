@@ -22,7 +22,7 @@ import { describing } from '../support/worlds/text-world.ts'
 const SURVIVALS: readonly Survival[] = ['everything', 'only what was synced', 'chance']
 const CHANGES = 100
 /** Steps that fail in other runs of the test. */
-const STRIDE_MAX = 8
+const STRIDE_MAX = 12
 
 interface Ran {
   readonly files: CrashingFiles

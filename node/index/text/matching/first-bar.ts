@@ -7,7 +7,7 @@ import type { BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
 import { searchTerm } from './term-search.ts'
 
-/** The rarer term has at most one posting in so many of all. */
+/** The rarer term has at most one in four of all postings. */
 const RARER_SHARE = 4
 
 /** The terms stay where they are. */

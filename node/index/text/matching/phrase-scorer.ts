@@ -1,7 +1,7 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { NO_MORE, type PostingsCursor } from '../postings/postings-cursor.ts'
 import { PositionsWalk } from '../postings/postings-source.ts'
-import type { Bitset } from '../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
 import { isAccepted } from './bulk-search.ts'

@@ -1,6 +1,6 @@
 import type { SegmentTerm } from '../live/live-segment.ts'
 import { NO_MORE, PostingsCursor } from '../postings/postings-cursor.ts'
-import type { Bitset } from '../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import type { FieldNorms } from '../encoding/field-norms.ts'
 import { K1 } from './bm25.ts'
 import { isAccepted } from './bulk-search.ts'

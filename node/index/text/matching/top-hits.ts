@@ -64,7 +64,7 @@ export class TopHits {
     if (this.length === this.limit) this.#raiseBar(this.scores[0] ?? 0)
   }
 
-  /** As many documents as there may be hits are known to have this score or a better one. */
+  /** `limit` documents are known to have this score or a better one. */
   expect(score: number): void {
     this.bar = Math.max(this.bar, justBelow(score))
   }
