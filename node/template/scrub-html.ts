@@ -3,7 +3,7 @@
 import { readHtmlText, type HtmlTextSink } from '../../lib/html/read-html-text.ts'
 import type { Sliced } from '../../lib/sliced.ts'
 
-/** UTF-16 units of text that are joined at once. */
+/** Text is joined in blocks of at least BLOCK_LENGTH UTF-16 units. */
 const BLOCK_LENGTH = 16_384
 /** Cells of a row stand in one line. */
 const CELLS: ReadonlySet<string> = new Set(['td', 'th'])

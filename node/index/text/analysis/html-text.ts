@@ -3,7 +3,7 @@
 import { readHtmlText, type HtmlTextSink } from '../../../../lib/html/read-html-text.ts'
 import { runAtOnce, type Sliced } from '../../../../lib/sliced.ts'
 
-/** UTF-16 units of text that are joined at once. */
+/** Text is joined in blocks of at least BLOCK_LENGTH UTF-16 units. */
 const BLOCK_LENGTH = 16_384
 
 /** The text of a page, and the map from its offsets to the source. */
