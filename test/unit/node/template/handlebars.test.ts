@@ -57,8 +57,9 @@ function withOurText(value: unknown): unknown {
 }
 
 const NAMES = ['a', 'b', 'list', 'deep']
-// The oracle compares contexts loosely (`'' == 0`), so elements that equal each other so are left out.
-const element = fc.constantFrom('s', 'two words', 3, null)
+// The oracle compares contexts loosely (`'' == 0`), so elements that equal each other so are left out. So is null:
+// within a block of a helper the oracle takes it for an empty object, which is true.
+const element = fc.constantFrom('s', 'two words', 3)
 const scalar = fc.constantFrom<JsonValue>('s', '', 'x y', 0, 3, 1.5, -2, true, false, null)
 const { document } = fc.letrec<{ document: JsonValue; value: JsonValue }>((tie) => ({
   document: fc.dictionary(fc.constantFrom(...NAMES), tie('value'), {

@@ -39,6 +39,7 @@ describe('a template', () => {
     tags: ['a', 'b'],
     author: { name: 'Jane' },
     empty: [],
+    nulls: [null],
   }
   const cases: Readonly<Record<string, readonly [source: string, text: string]>> = {
     'a field, without escapes of HTML': [
@@ -64,6 +65,10 @@ describe('a template', () => {
     'a loop over an object': [
       '{{#each author}}{{@key}}={{this}}{{@first}}{{/each}}',
       'name=Janetrue',
+    ],
+    'a null of a list as false, within a block too': [
+      '{{#each nulls}}{{#if "title"}}{{#if this}}true{{else}}false{{/if}}{{/if}}{{/each}}',
+      'false',
     ],
     'a loop over nothing': ['{{#each empty}}x{{else}}none{{/each}}', 'none'],
     'the contexts around': [
