@@ -95,7 +95,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     instead: 'min',
   },
   'digits with a sign': {
-    file: 'index/vector/segment/radix-sort.ts',
+    file: 'index/rows/radix-sort.ts',
     text: 'for (let shift = 0; shift < 32; shift += DIGIT_BITS)',
     instead: 'for (let shift = 0; shift < 31 - DIGIT_BITS; shift += DIGIT_BITS)',
   },
