@@ -14,6 +14,9 @@ import { describing, expectPages, TextWorld } from '../support/worlds/text-world
 const { seed: baseSeed, textCorpora } = parseTestSettings(process.env)
 /** A corpus takes some milliseconds; a busy machine may take ten times as long. */
 const CORPUS_TIMEOUT_MS = 300
+const SMALL_RUN = { steps: 6, upsertsMax: 12 } as const
+/** 508079: a field that only deleted documents had. */
+const ONCE_DIFFERENT = [508_079] as const
 
 function below(random: Random, bound: number): number {
   return Math.floor(random() * bound)
@@ -57,14 +60,20 @@ describe(`the text engine against the formula (QUARRY_TEST_SEED=${baseSeed})`, (
 
   afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
+  it('finds them in corpora in which it once found others', () => {
+    for (const seed of ONCE_DIFFERENT) {
+      const random = seededRandom(seed)
+      describing({ QUARRY_TEST_SEED: seed }, () => {
+        runWorld(new TextWorld({ random, sizes: smallSizes(random) }), SMALL_RUN)
+      })
+    }
+  })
+
   it(`finds the same documents with the same scores in ${textCorpora} small corpora`, () => {
     repeat(textCorpora, (random, seed) => {
       const isOnDisk = seed % 4 === 0
       const own = isOnDisk ? path.join(directory, String(seed)) : undefined
-      runWorld(new TextWorld({ random, sizes: smallSizes(random), directory: own }), {
-        steps: 6,
-        upsertsMax: 12,
-      })
+      runWorld(new TextWorld({ random, sizes: smallSizes(random), directory: own }), SMALL_RUN)
       if (own !== undefined) rmSync(own, { recursive: true })
     })
   }).timeout(textCorpora * CORPUS_TIMEOUT_MS)

@@ -99,7 +99,13 @@ function sumOfField(segments: readonly LiveSegment[], name: string): FieldStatis
     docCount += part.docCount
     totalLength += part.totalLength
   }
+  // A field that deleted documents alone had counts as one that no document ever had: scores do not depend on merges.
+  if (docCount === 0) return { docCount: liveCountOf(segments), totalLength: 0 }
   return { docCount, totalLength }
+}
+
+function liveCountOf(segments: readonly LiveSegment[]): number {
+  return segments.reduce((sum, { liveCount }) => sum + liveCount, 0)
 }
 
 /**
