@@ -65,8 +65,11 @@ export class PlainConnections {
       this.#open.add(connection)
     })
     // One timer for all: a timer of each socket would be set anew at each request and at each answer.
-    const stop = clock.every(SECOND_MS, async () => this.#look())
-    server.once('close', () => void stop())
+    // A server that cannot listen, because its port is in use, is never closed: its timer would keep the process.
+    server.once('listening', () => {
+      const stop = clock.every(SECOND_MS, async () => this.#look())
+      server.once('close', () => void stop())
+    })
   }
 
   #look(): void {
