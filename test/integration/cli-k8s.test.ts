@@ -157,7 +157,9 @@ describe('a cluster that quarry k8s status cannot show', () => {
     const { exitCode, stderr } = await ask({})
 
     expect(exitCode).to.equal(1)
-    expect(stderr).to.match(/^error: the kind StoreCluster is not installed at http.*install-operator\.md/)
+    expect(stderr).to.match(
+      /^error: the kind StoreCluster is not installed at http.*install-operator\.md/,
+    )
   })
 
   it('is not for this user to see', async () => {
