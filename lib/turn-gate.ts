@@ -17,12 +17,14 @@
 //        unknown. A computation that ends on arrival settles at once.
 
 import type { Clock } from './clock.ts'
-import type { Sliced } from './sliced.ts'
 
 /** The time of all computations in a turn, in ms. */
 const TURN_MS = 8
 /** A slice is not shorter than this, except at the end of the turn. */
 const SLICE_MS_MIN = 1
+
+/** A computation in steps, as sliced.ts, which stands on this file, calls one. */
+type Steps<Result> = Generator<undefined, Result, undefined>
 
 /** How to run one computation. */
 export interface GateRun {
@@ -60,7 +62,7 @@ export class TurnGate {
   }
 
   /** Settles as the computation does. Begins it at once if the turn has room. */
-  run<Result>(work: Sliced<Result>, options: GateRun): Promise<Result> {
+  run<Result>(work: Steps<Result>, options: GateRun): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const running = new RunningWork(work, { ...options, resolve, reject })
     if (this.isFull) {
@@ -153,11 +155,11 @@ interface Running<Result> extends GateRun {
 }
 
 class RunningWork<Result> implements Waiting {
-  readonly #work: Sliced<Result>
+  readonly #work: Steps<Result>
   readonly #with: Running<Result>
   settling: Settling | undefined
 
-  constructor(work: Sliced<Result>, running: Running<Result>) {
+  constructor(work: Steps<Result>, running: Running<Result>) {
     this.#work = work
     this.#with = running
   }

@@ -11,7 +11,18 @@ import type { Sending } from '../../door/replies.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { bytesReply, headersOfAll, sendBytes } from '../../lib/http/reply.ts'
 import { SliceClock } from '../../lib/sliced.ts'
-import type { Pieces } from './pieces-reply.ts'
+
+/**
+ * An answer of status 200 in pieces. Contract:
+ * - A piece takes about a millisecond to make and has some hundred kilobytes at most.
+ * - Pieces are asked for at the speed of the client; an answer that is left early is not made further.
+ */
+export interface Pieces {
+  readonly headers: readonly string[]
+  readonly pieces: Iterator<string | Buffer>
+  /** Where it is known before; without, a short answer is counted, and a long one is sent in chunks. */
+  readonly bytes: number | undefined
+}
 
 /** What is written at once; a client's progress shows between two of them. */
 const SLICE_BYTES = 256 * 1024

@@ -1,6 +1,6 @@
 // The nodes of a cluster as one node knows them: for answers while no controller reports.
 
-import type { EmptyingReport, NodeReport } from '../controller/core/cluster-report.ts'
+import type { EmptyingReport, NodeReport } from '../controller/core/reported-cluster.ts'
 import { holdLeftMs } from '../controller/core/records/node-record.ts'
 import type { NodeId } from '../replication/core/configuration.ts'
 import type { ClusterMap } from './cluster-map.ts'

@@ -11,7 +11,7 @@ import { shownKey } from './document-limits.ts'
 import { sortSliced } from './sliced-sort.ts'
 import { runAtOnce, type Sliced } from '../../lib/sliced.ts'
 import type { Insert, ReadClaim, SyncLevel, TableWrites } from './writes.ts'
-import type { TransformRequest } from './transform.ts'
+import type { TransformRequest } from './transform-request.ts'
 
 const OPERATION_FIELDS = ['inserts', 'deletes', 'transforms', 'sync_level'] as const
 const CROSS_TABLE_FIELDS = ['tables', 'sync_level'] as const

@@ -21,7 +21,7 @@ import { splitDocument } from './split-document.ts'
 import { StepMeter, type Sliced } from '../../lib/sliced.ts'
 import type { JsonObject, JsonValue } from './exact-json.ts'
 import type { ValueShape } from './json-scanner.ts'
-import type { TransformRequest } from './transform.ts'
+import type { TransformRequest } from './transform-request.ts'
 import type { Insert } from './writes.ts'
 
 /** How much one request body may hold. */

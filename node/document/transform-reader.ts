@@ -11,7 +11,7 @@ import { kindName } from './document-editor.ts'
 import { SPECIAL_NAMES } from './special-names.ts'
 import { segmentsOf, TRANSFORM_OPERATORS, type TransformOperator } from './transform-operators.ts'
 import type { JsonValue } from './exact-json.ts'
-import type { TransformOperation, TransformRequest } from './transform.ts'
+import type { TransformOperation, TransformRequest } from './transform-request.ts'
 
 const TRANSFORM_OPERATIONS_MAX = 1000
 const PATH_SEGMENTS_MAX = 100

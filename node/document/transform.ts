@@ -7,26 +7,7 @@ import { renamedPath, TRANSFORM_OPERATORS } from './transform-operators.ts'
 import { shownKey } from './document-limits.ts'
 import { JsonScanner } from './json-scanner.ts'
 import { readTransforms } from './transform-reader.ts'
-import type { TransformOperator } from './transform-operators.ts'
-
-/** One operation of a transform, checked: its value fits its operator. */
-export interface TransformOperation {
-  readonly operator: TransformOperator
-  readonly path: readonly string[]
-  /** Compact JSON. The value of an operator without a value is null. */
-  readonly value: Buffer
-}
-
-/** All operations of one transform on one key, in order. */
-export interface TransformRequest {
-  readonly key: Buffer
-  readonly operations: readonly TransformOperation[]
-  /**
-   * Whether the transform creates an absent document from `{}`. Otherwise an absent document stays
-   * absent.
-   */
-  readonly upsert: boolean
-}
+import type { TransformRequest } from './transform-request.ts'
 
 /** Parses a list of transforms. `where` is its path in the request body, for messages. */
 export function parseTransforms(json: Buffer, where: string): readonly TransformRequest[] {

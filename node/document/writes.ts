@@ -1,6 +1,6 @@
 // The writes that a client may ask of a table, after the check of its request body.
 
-import type { TransformRequest } from './transform.ts'
+import type { TransformRequest } from './transform-request.ts'
 
 /**
  * From the weakest to the strongest. A level says what the acknowledgement waits for beyond

@@ -25,7 +25,7 @@ import {
   encodeUncheckedRow,
   setRowCrc,
 } from '../journal/journal-format.ts'
-import type { ClosedPoint } from '../replication/core/closed-times.ts'
+import type { ClosedPoint } from '../replication/core/messages.ts'
 import type { KvStore } from '../storage/kv-store.ts'
 import type { ApplyContext, LiveTransaction, ShardMemory } from './apply/apply-context.ts'
 import type { Command, Decision } from './command/command.ts'

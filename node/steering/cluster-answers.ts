@@ -1,6 +1,6 @@
 // Nodes, shards and the cluster as the answers of the HTTP contract describe them.
 
-import type { ShardTrouble } from '../controller/core/cluster-report.ts'
+import type { ShardTrouble } from '../controller/core/reported-cluster.ts'
 import type { MoveCause, MovePhase } from '../controller/core/records/move-record.ts'
 import type { NodeState } from '../controller/core/records/node-record.ts'
 import type { NodeCondition } from '../controller/core/view/node-view.ts'

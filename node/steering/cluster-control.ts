@@ -1,12 +1,8 @@
 // What a node with a controller somewhere in its cluster can ask about it: the seam between the answers
 // of the HTTP API and the control plane below.
 
-import type {
-  ClusterReport,
-  NodeReport,
-  ShardQuery,
-  ShardReport,
-} from '../controller/core/cluster-report.ts'
+import type { ShardQuery } from '../controller/core/cluster-report.ts'
+import type { ClusterReport, NodeReport, ShardReport } from '../controller/core/reported-cluster.ts'
 import type { NodeWish } from '../controller/core/node-requests.ts'
 import type { Refusal } from '../controller/core/operator-requests.ts'
 import type { KnownCounts } from '../cluster/known-counts.ts'

@@ -1,4 +1,4 @@
-import type { ShardTrouble } from '../controller/core/cluster-report.ts'
+import type { ShardTrouble } from '../controller/core/reported-cluster.ts'
 import type { ClusterSummary } from './cluster-answers.ts'
 
 /** What shards with a trouble mean to users. A misplaced replica is on its way, and serves until then. */

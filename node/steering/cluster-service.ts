@@ -1,6 +1,6 @@
 // The cluster as the HTTP API sees and steers it, whether it has one node or many.
 
-import { SHARD_TROUBLES, type ShardTrouble } from '../controller/core/cluster-report.ts'
+import { SHARD_TROUBLES, type ShardTrouble } from '../controller/core/reported-cluster.ts'
 import type { NodeSteering } from '../controller/core/node-requests.ts'
 import type { ReplicaLag } from '../replication/core/follower-progress.ts'
 import type {

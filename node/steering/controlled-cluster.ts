@@ -9,7 +9,7 @@ import type {
   MoveReport,
   NodeReport,
   ShardReport,
-} from '../controller/core/cluster-report.ts'
+} from '../controller/core/reported-cluster.ts'
 import type { KnownCounts } from '../cluster/known-counts.ts'
 import type { NodeSteering } from '../controller/core/node-requests.ts'
 import type { Refusal } from '../controller/core/operator-requests.ts'

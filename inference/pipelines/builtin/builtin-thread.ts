@@ -13,7 +13,7 @@ import { assert } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import { WorkerCalls } from '../../../lib/worker-calls.ts'
 import type { ChunkSettings } from './chunk-settings.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import type { TextRange } from './word-scanner.ts'
 
 const ENTRY = new URL('./builtin-thread-entry.ts', import.meta.url)
 /** Shorter texts are processed on the calling thread, in slices. */

@@ -14,17 +14,12 @@
 //        two neighbours together bring half a target of new tokens.
 //   FC6  Between two yields there is about a millisecond of work, for every text.
 
+import type { TextRange } from './word-scanner.ts'
 import { StepMeter } from '../../../lib/sliced.ts'
 import type { Sliced } from '../../../lib/sliced.ts'
 import { countTokensIn } from '../../text/token-counter.ts'
 import { nextWord } from './word-scanner.ts'
 import type { ChunkSettings } from './chunk-settings.ts'
-
-/** A slice of a text, in UTF-16 code units. */
-export interface TextRange {
-  readonly start: number
-  readonly end: number
-}
 
 /** The smallest unit, which is never cut: a word, or a part of a word that is longer than a chunk. */
 interface Atom extends TextRange {

@@ -1,5 +1,10 @@
-import type { Sliced, StepMeter } from '../../../lib/sliced.ts'
-import type { TextRange } from './fixed-chunker.ts'
+import type { StepMeter, Sliced } from '../../../lib/sliced.ts'
+
+/** A slice of a text, in UTF-16 code units. */
+export interface TextRange {
+  readonly start: number
+  readonly end: number
+}
 
 /** Matches white space beyond ASCII. */
 const WIDE_SPACE = /\s/

@@ -1,6 +1,6 @@
 import { estimateTokens } from '../token-estimate.ts'
 import type { ChunkSettings } from '../builtin/chunk-settings.ts'
-import type { TextRange } from '../builtin/fixed-chunker.ts'
+import type { TextRange } from '../builtin/word-scanner.ts'
 
 /** One text to cut. */
 export interface ChunkItem {

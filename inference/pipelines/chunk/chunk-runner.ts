@@ -8,7 +8,7 @@ import { classifyTokens } from '../token-logits.ts'
 import type { TokenClassifier, TokenLogits } from '../token-logits.ts'
 import type { ChunkItem, ChunkResult } from './chunk-item.ts'
 import { packPieces } from '../builtin/fixed-chunker.ts'
-import type { TextRange } from '../builtin/fixed-chunker.ts'
+import type { TextRange } from '../builtin/word-scanner.ts'
 
 /** A shorter segment is joined with the next one. */
 const SEGMENT_CHARS_MIN = 50

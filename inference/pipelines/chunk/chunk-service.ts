@@ -16,7 +16,7 @@ import type { ChunkItem, ChunkResult } from './chunk-item.ts'
 import { buildChunkSettings } from '../builtin/chunk-settings.ts'
 import type { ChunkSettings } from '../builtin/chunk-settings.ts'
 import { chunkFixed } from '../builtin/fixed-chunker.ts'
-import type { TextRange } from '../builtin/fixed-chunker.ts'
+import type { TextRange } from '../builtin/word-scanner.ts'
 
 /** The name of the built-in chunker. */
 export const FIXED_CHUNKER = 'fixed'

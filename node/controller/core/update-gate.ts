@@ -5,7 +5,7 @@
 //        node take writes without it.
 //   CU2  What is not known closes it.
 
-import type { NodeReport, ShardTrouble } from './cluster-report.ts'
+import type { NodeReport, ShardTrouble } from './reported-cluster.ts'
 
 /** Troubles that close every gate, in words. A misplaced replica is on a node that closes them itself. */
 const CLOSING: readonly (readonly [ShardTrouble, string])[] = [

@@ -8,7 +8,8 @@ import { knownNodes } from '../../cluster/known-nodes.ts'
 import type { ClusterMap } from '../../cluster/cluster-map.ts'
 import type { Coordination } from '../../coordination/coordination.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
-import type { ClusterReport, NodeReport, ShardQuery, ShardReport } from '../core/cluster-report.ts'
+import type { ShardQuery } from '../core/cluster-report.ts'
+import type { ClusterReport, NodeReport, ShardReport } from '../core/reported-cluster.ts'
 import { requestOfNode, type NodeRequest, type NodeWish } from '../core/node-requests.ts'
 import type { Refusal } from '../core/operator-requests.ts'
 import { decodeNode, nodeKey, type ShardPath } from '../core/records/cluster-codec.ts'
@@ -21,9 +22,8 @@ import {
   SIZES_MAX,
   type ControllerAnswer,
   type ControllerRequest,
-  type NodeTold,
-  type ShardSize,
 } from './controller-requests.ts'
+import type { NodeTold, ShardSize } from './node-told.ts'
 
 /** The election of a new controller takes at most 15 s after its predecessor fell silent. */
 const ASK_MS = 15_000

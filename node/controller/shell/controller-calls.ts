@@ -16,8 +16,8 @@ import {
   encodeTold,
   type ControllerAnswer,
   type ControllerRequest,
-  type NodeTold,
 } from './controller-requests.ts'
+import type { NodeTold } from './node-told.ts'
 
 /** Operations 96 to 111 are the cluster's. */
 const CONTROLLER_REQUEST = 96

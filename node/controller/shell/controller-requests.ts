@@ -1,6 +1,7 @@
 // What the elected controller is asked, by its own node or by another one.
 // Format: docs/reference/formats/controller-calls.md.
 
+import type { ShardSize, ToldDisk, NodeTold } from './node-told.ts'
 import { unreachable } from '../../../lib/assert.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import {
@@ -12,17 +13,10 @@ import {
   type JsonRecord,
 } from '../../../lib/json-record.ts'
 import type { NodeId } from '../../replication/core/configuration.ts'
-import {
-  listShards,
-  reportCluster,
-  SHARD_TROUBLES,
-  type ClusterReport,
-  type ShardQuery,
-  type ShardReport,
-} from '../core/cluster-report.ts'
+import { listShards, reportCluster, type ShardQuery } from '../core/cluster-report.ts'
+import { SHARD_TROUBLES, type ClusterReport, type ShardReport } from '../core/reported-cluster.ts'
 import { requestMove, requestTransfer } from '../core/operator-requests.ts'
 import type { ShardPath } from '../core/records/cluster-codec.ts'
-import type { NodeDisk } from '../core/view/node-view.ts'
 import type { ElectedController } from './elected-controller.ts'
 
 /** The longest text of a name in a request. */
@@ -50,25 +44,6 @@ export type ControllerAnswer =
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'report'; readonly report: ClusterReport }
   | { readonly kind: 'shards'; readonly shards: readonly ShardReport[] }
-
-/** The size of a replica of a shard, as its leader knows it. */
-export interface ShardSize {
-  readonly path: ShardPath
-  readonly bytes: number
-}
-
-/** The disk of the node that says so. */
-export interface ToldDisk {
-  readonly node: NodeId
-  readonly disk: NodeDisk
-}
-
-/** What a node tells the controller now and then, without being asked. */
-export interface NodeTold {
-  /** The shards that it leads. */
-  readonly sizes: readonly ShardSize[]
-  readonly disk?: ToldDisk | undefined
-}
 
 /** Rejects with UNAVAILABLE if the outcome is unknown, and with NOT_LEADER if nothing happened. */
 export async function answerRequest(

@@ -26,7 +26,7 @@ import type { ControllerSettings } from '../core/view/controller-settings.ts'
 import { holdLeftMs } from '../core/records/node-record.ts'
 import type { Observation } from '../core/view/observation.ts'
 import type { Step } from '../core/decisions/step.ts'
-import type { NodeTold } from './controller-requests.ts'
+import type { NodeTold } from './node-told.ts'
 import { ENDS_MAX, type AskEnds } from './replica-ends.ts'
 import { ClusterFeed, type CatalogKeys } from './cluster-feed.ts'
 

@@ -2,7 +2,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { joinAnswers } from '../text/search/join-answers.ts'
 import { unpackAnswer, type PackedAnswer } from '../text/search/packed-answer.ts'
 import { isTextRequest } from '../text/search/text-request-shape.ts'
-import type { TextAsked, TextQuestions } from '../text/search/text-search.ts'
+import type { TextAsked, TextQuestions } from '../text/search/text-questions.ts'
 import type { IndexDescriptor } from './index-descriptor.ts'
 
 /** Full-text indexes; their engine is text/hosted/text-engine.ts. */

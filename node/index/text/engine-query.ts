@@ -2,6 +2,8 @@
 
 import type { Sliced } from '../../../lib/sliced.ts'
 
+export type EngineQueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
+
 /** Selects terms of a field's dictionary. The engine walks the dictionary with it, in order. */
 export interface TermMatcher {
   /** The common beginning of all matching terms. The walk covers only terms with this prefix. */

@@ -4,10 +4,10 @@
 
 import { Readable } from 'node:stream'
 import type * as bedrock from '@aws-sdk/client-bedrock-runtime'
-import type { ResolvedEndpoint } from '../access/provider-access.ts'
+import type { ProviderAccess, ResolvedEndpoint } from '../access/provider-access.ts'
 import type { BedrockPlace } from '../config/provider-config.ts'
 import { isProviderError, refused, unavailable } from '../contract/provider-error.ts'
-import type { WireParts } from './wire-parts.ts'
+import type { ProviderCaller } from '../http/provider-call.ts'
 
 /** The official client's module. */
 export type BedrockModule = typeof bedrock
@@ -28,13 +28,20 @@ export interface BedrockCall<Answer> {
 /** Larger than 32 vectors of 1,024 decimals, and than any text. */
 const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 
+/** What every call goes through. */
+export interface BedrockParts {
+  readonly access: ProviderAccess
+  readonly caller: ProviderCaller
+  readonly timeouts: { readonly generateMs: number }
+}
+
 /** Clients keep what they know of the node's identity, so each region and URL has one. */
 export class BedrockClients implements Disposable {
   readonly #clients = new Map<string, bedrock.BedrockRuntimeClient>()
 
   /** Runs one call. Every failure but the signal's reason is a ProviderError. */
   async run<Answer>(
-    parts: WireParts,
+    parts: BedrockParts,
     config: BedrockPlace,
     { name, signal, send }: BedrockCall<Answer>,
   ): Promise<Answer> {
@@ -85,7 +92,7 @@ interface ClientParts {
 }
 
 function openClient(
-  { caller, timeouts }: WireParts,
+  { caller, timeouts }: BedrockParts,
   { region, endpoint, sdk }: ClientParts,
 ): bedrock.BedrockRuntimeClient {
   const { addresses, url } = endpoint

@@ -8,12 +8,8 @@
 // The list is made anew for each page, and while no document changes it is the same one. So a place says which list
 // it is of: a cursor of another query, or of other lists, is refused.
 
-import { hash } from 'node:crypto'
-import type { Sliced } from '../../../lib/sliced.ts'
 import { KEY_BYTES_MAX } from '../../document/document-limits.ts'
 import { QUERY_LIMIT_MAX, refuse } from '../query-limits.ts'
-import { MERGE_DEFAULTS } from './merge-request.ts'
-import type { QueryRequest } from './query-request.ts'
 
 /** The list of one query. */
 export interface MergedListId {
@@ -32,12 +28,8 @@ export interface MergedPlace extends MergedListId {
   readonly key: Buffer
 }
 
-const QUERY_DIGITS = 16
-const LISTS_DIGITS = 8
 const PLACE = /^m([0-9a-f]{16})([0-9a-f]{8})\.(\d{1,5})\.([\w-]+)$/
 const SCORE = /^n(-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Infinity))$/
-/** A part that the request does not have. Most requests have few. */
-const ABSENT = '[null]'
 const DAMAGED = 'not a cursor: hand back the _sort of a hit'
 
 export function encodeMergedCursor(
@@ -75,34 +67,4 @@ function listOf(place: string): Omit<MergedPlace, 'score'> | undefined {
   const isWhole = key.toString('base64url') === encoded && key.length <= KEY_BYTES_MAX
   const isWindow = windowSize >= 1 && windowSize <= QUERY_LIMIT_MAX
   return isWhole && isWindow ? { query, lists, windowSize, key } : undefined
-}
-
-/** A digest of all of a request that decides which hits there are, in which order. The page is left out of the digest. */
-export function* queryDigest(table: string, request: QueryRequest): Sliced<string> {
-  const { indexes, fullText, filter, exclusion, vectors, merge, reranker, keyPrefix, pruner } =
-    request
-  const { windowSize: _, ...merging } = merge ?? MERGE_DEFAULTS
-  const parts = [table, indexes, fullText, filter, exclusion, merging, reranker, keyPrefix, pruner]
-  let text = ''
-  for (const part of [...parts, ...Object.entries(vectors ?? {})]) {
-    text += part === undefined ? ABSENT : JSON.stringify([part], plainly)
-    yield
-  }
-  return hash('sha256', text).slice(0, QUERY_DIGITS)
-}
-
-/** A digest of the lists that were merged, by their names: with failover they may be others the next time. */
-export function listsDigest(names: readonly string[]): string {
-  const text = JSON.stringify(names.toSorted())
-  return hash('sha256', text).slice(0, LISTS_DIGITS)
-}
-
-/** Vectors by a digest of their bytes, which takes a small part of the time that their digits would. */
-function plainly(_: string, value: unknown): unknown {
-  if (value instanceof Map) return [...value]
-  if (ArrayBuffer.isView(value)) {
-    const { buffer, byteOffset, byteLength } = value
-    return hash('sha256', new Uint8Array(buffer, byteOffset, byteLength))
-  }
-  return value
 }

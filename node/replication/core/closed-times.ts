@@ -7,14 +7,9 @@
 //        maximal in-sync set has answered a message sent after the point was taken. Each message raises its
 //        receiver's hybrid clock, so the next leader gives stamps above `time`. No clock is trusted for that.
 
+import type { ClosedPoint } from './messages.ts'
 import type { NodeId } from './configuration.ts'
 import type { FollowerProgress } from './follower-progress.ts'
-
-/** `time` is a hybrid timestamp. CT1. */
-export interface ClosedPoint {
-  readonly time: bigint
-  readonly sequence: number
-}
 
 /** What a replica knows of closed points. It keeps two that it has not applied yet, however many come. */
 export class ClosedTimes {

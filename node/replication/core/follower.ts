@@ -1,5 +1,5 @@
 import { must } from '../../../lib/assert.ts'
-import type { ClosedPoint } from './closed-times.ts'
+import type { ClosedPoint } from './messages.ts'
 import type { NodeId } from './configuration.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
 import type { AppendMessage, RefusedMessage } from './messages.ts'

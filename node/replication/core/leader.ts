@@ -14,7 +14,8 @@
 //       later. It stays where too few would be left that were heard just now, and under a leader that is about to stop too.
 
 import { must, unreachable } from '../../../lib/assert.ts'
-import { ClosingTimes, type ClosedPoint } from './closed-times.ts'
+import { ClosingTimes } from './closed-times.ts'
+import type { ClosedPoint } from './messages.ts'
 import {
   inSyncMember,
   isBelowMinimum,

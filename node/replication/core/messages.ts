@@ -1,6 +1,11 @@
-import type { ClosedPoint } from './closed-times.ts'
 import type { NodeId } from './configuration.ts'
 import type { EntryInfo, LogPosition } from './log-index.ts'
+
+/** `time` is a hybrid timestamp. CT1. */
+export interface ClosedPoint {
+  readonly time: bigint
+  readonly sequence: number
+}
 
 /** A leader's entries, or none: then it is a heartbeat. */
 export interface AppendMessage {

@@ -16,7 +16,7 @@
 //        says of that may be from before, if the disk went back.
 
 import { assert, must, unreachable } from '../../../lib/assert.ts'
-import type { ClosedPoint } from './closed-times.ts'
+import type { ClosedPoint } from './messages.ts'
 import {
   FIRST_EPOCH,
   type NodeId,

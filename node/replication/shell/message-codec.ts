@@ -5,7 +5,7 @@ import { ServiceError } from '../../../lib/errors.ts'
 import { timestampOf, type Timestamp } from '../../clock/hybrid-clock.ts'
 import { decodeRow, encodeLogId, ROW_BYTES, type LogId } from '../../journal/journal-format.ts'
 import type { EncodedEntry } from '../../journal/received-entries.ts'
-import type { ClosedPoint } from '../core/closed-times.ts'
+import type { ClosedPoint } from '../core/messages.ts'
 import type { EntryInfo, LogPosition } from '../core/log-index.ts'
 import type { AppendMessage, ReplicationMessage } from '../core/messages.ts'
 

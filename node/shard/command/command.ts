@@ -4,7 +4,7 @@
 
 import { unreachable } from '../../../lib/assert.ts'
 import type { Timestamp } from '../../clock/hybrid-clock.ts'
-import type { TransformRequest } from '../../document/transform.ts'
+import type { TransformRequest } from '../../document/transform-request.ts'
 import type { ArtifactWrite } from '../../embedding/written-embeddings.ts'
 import type { Expiry, TtlPolicy } from '../../schema/document-rules.ts'
 import type { EnrichCommand } from './enrich-command.ts'

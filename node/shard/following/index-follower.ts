@@ -17,6 +17,7 @@
 //   X3  Searches never show less than before, also after the end of a worker or of the process: what an earlier
 //       one may have promised (`promised`) has to be applied first.
 
+import type { FollowedShard } from './followed-shard.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../lib/clock.ts'
 import { isServiceError, messageOf, ServiceError } from '../../../lib/errors.ts'
@@ -25,23 +26,17 @@ import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { SchemaSource } from '../../index/host/index-engine.ts'
 import type { TableSchema } from '../../schema/table-schema.ts'
-import type { KvStore } from '../../storage/kv-store.ts'
 import type { IndexActivity } from './index-health.ts'
 import { Backfill } from './backfill.ts'
 import { BuildNotices, type IndexPlace } from './build-notices.ts'
 import { readChanges, readTouchedKeys } from './document-changes.ts'
 import { DocumentSender } from './document-sender.ts'
-import { untakenBy, type CountedShard } from './documents-behind.ts'
+import { untakenBy } from './documents-behind.ts'
 import { extendTally } from './extend-tally.ts'
 import { FlushSchedule } from './flush-schedule.ts'
 import type { FollowerState } from './follower-state.ts'
 import type { IndexEvents } from './index-events.ts'
-import {
-  sourceOf,
-  type DocumentSource,
-  type FindChunked,
-  type IndexSource,
-} from './index-source.ts'
+import { sourceOf, type FindChunked, type IndexSource } from './index-source.ts'
 import { LearntFields } from './learnt-fields.ts'
 import { openIndex, resetIndex } from './open-index.ts'
 import { saveBackfill, type SavedBackfill } from './saved-backfill.ts'
@@ -55,17 +50,6 @@ const RETRY_MS = 250
 const RETRY_MS_MAX = 30_000
 /** At a clean stop the index is brought up to date, as long as that takes no more steps. */
 const CLOSING_STEPS_MAX = 64
-
-/** The parts of a shard that a follower reads. */
-export interface FollowedShard extends DocumentSource, CountedShard {
-  readonly store: KvStore
-  readonly id: string
-  /** The newest log entry that can be read from the store. */
-  readonly appliedSequence: number
-  /** The newest log entry that is or will be in the store. */
-  readonly committedSequence: number
-  onApplied(listener: () => void): () => void
-}
 
 /** The index, the shard that it follows, and the parts that the follower works with. */
 export interface IndexFollowerOptions {

@@ -38,7 +38,8 @@ import type {
   SearchFromLimits,
 } from './index-position.ts'
 import type { IndexEvents } from './index-events.ts'
-import { IndexFollower, type FollowedShard } from './index-follower.ts'
+import { IndexFollower } from './index-follower.ts'
+import type { FollowedShard } from './followed-shard.ts'
 import type { FindChunked } from './index-source.ts'
 import type { TableFields } from './table-fields.ts'
 

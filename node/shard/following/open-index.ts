@@ -5,7 +5,7 @@ import type { IndexClient } from '../../index/host/index-client.ts'
 import type { IndexDefinition } from '../../index/host/index-definition.ts'
 import type { OutdatedIndex, SchemaSource } from '../../index/host/index-engine.ts'
 import { endOfLog } from '../format/stored-log.ts'
-import type { FollowedShard } from './index-follower.ts'
+import type { FollowedShard } from './followed-shard.ts'
 import type { LearntFields } from './learnt-fields.ts'
 import { takeBackfill, type SavedBackfill } from './saved-backfill.ts'
 

@@ -12,7 +12,7 @@ import { feedOf } from '../../index/kinds/index-kinds.ts'
 import { indexedRange } from '../format/keyspace.ts'
 import { chunkedIndexesOf, type ChunkedIndex } from './chunked-indexes.ts'
 import type { TableFieldsDirectory } from './table-fields.ts'
-import type { FollowedShard } from './index-follower.ts'
+import type { FollowedShard } from './followed-shard.ts'
 import type { IndexEvents } from './index-events.ts'
 import type { AnsweringVersion } from './index-health.ts'
 import {

@@ -6,11 +6,13 @@ import type { Commit } from '../../../node/coordination/coordination.ts'
 import {
   listShards,
   reportCluster,
-  type ClusterReport,
-  type NodeReport,
   type ShardQuery,
-  type ShardReport,
 } from '../../../node/controller/core/cluster-report.ts'
+import type {
+  ClusterReport,
+  NodeReport,
+  ShardReport,
+} from '../../../node/controller/core/reported-cluster.ts'
 import { ControllerCore } from '../../../node/controller/core/controller-core.ts'
 import type { PlannedCommit } from '../../../node/controller/core/planned-commit.ts'
 import {

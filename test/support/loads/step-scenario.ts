@@ -3,7 +3,8 @@ import { FORGET_PERIOD_MS } from '../../../node/transactions/transaction-finishe
 // however it was cut short. Used by test/integration/step-crash.test.ts.
 
 import { expect } from 'chai'
-import { parseTransforms, type TransformRequest } from '../../../node/document/transform.ts'
+import { parseTransforms } from '../../../node/document/transform.ts'
+import type { TransformRequest } from '../../../node/document/transform-request.ts'
 import type { TableWrites } from '../../../node/document/writes.ts'
 import {
   documentOf,

@@ -18,11 +18,11 @@ import { runTextSelect } from '../../../node/index/text/search/run-text-select.t
 import { suggestWords } from '../../../node/index/text/suggest/suggest-words.ts'
 import type {
   Highlights,
-  TextAsked,
   TextHighlightRequest,
   TextSearchAnswer,
   TextSearchRequest,
 } from '../../../node/index/text/search/text-search.ts'
+import type { TextAsked } from '../../../node/index/text/search/text-questions.ts'
 import type { TableSchema } from '../../../node/schema/table-schema.ts'
 import type { TextStatistics } from '../../../node/index/text/search/text-search.ts'
 

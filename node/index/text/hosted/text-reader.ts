@@ -10,7 +10,7 @@ import { ViewReader } from '../engine/view-reader.ts'
 import { FieldMapping } from '../mapping/field-mapping.ts'
 import { packAnswer, type PackedAnswer } from '../search/packed-answer.ts'
 import { searchSnapshot } from '../search/run-text-search.ts'
-import type { TextAsked } from '../search/text-search.ts'
+import type { TextAsked } from '../search/text-questions.ts'
 import type { ReaderKnowledge, SealedPart, SegmentNews } from './sealed-part.ts'
 
 /** What a reader shares with the other indexes of its thread. */

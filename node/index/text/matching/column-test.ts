@@ -3,7 +3,7 @@
 import { setBit, type Bitset } from '../../encoding/bitset.ts'
 import type { ColumnChunk } from '../segment/column.ts'
 import { f64At, u32At } from './bulk-search.ts'
-import type { EngineQueryOf } from './set-query.ts'
+import type { EngineQueryOf } from '../engine-query.ts'
 
 /** Queries about the values of a column. */
 export type ColumnQuery = EngineQueryOf<'range' | 'area'>

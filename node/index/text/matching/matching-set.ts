@@ -19,15 +19,8 @@ import { NO_MORE } from '../postings/postings-cursor.ts'
 import { PAUSED, type Scorer } from './scorer.ts'
 import { addPostings } from './term-set.ts'
 import { testOf, type ColumnQuery } from './column-test.ts'
-import {
-  columnOf,
-  columnSet,
-  expandedSet,
-  fieldSet,
-  keyPrefixSet,
-  keySet,
-  type EngineQueryOf,
-} from './set-query.ts'
+import { columnOf, columnSet, expandedSet, fieldSet, keyPrefixSet, keySet } from './set-query.ts'
+import type { EngineQueryOf } from '../engine-query.ts'
 
 type SetQuery = EngineQueryOf<'expand' | 'exists' | 'keys' | 'key-prefix'>
 type BooleanQuery = EngineQueryOf<'boolean'>

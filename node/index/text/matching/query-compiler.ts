@@ -21,7 +21,8 @@ import {
   OptionalScorer,
   type Scorer,
 } from './scorer.ts'
-import { columnOf, type EngineQueryOf } from './set-query.ts'
+import { columnOf } from './set-query.ts'
+import type { EngineQueryOf } from '../engine-query.ts'
 import type { Weights } from './statistics.ts'
 import { TermScorer, type TermWeight } from './term-scorer.ts'
 import { documentsOf } from './term-set.ts'

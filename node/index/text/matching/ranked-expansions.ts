@@ -13,7 +13,7 @@ import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
 import { compareTexts } from '../encoding/compare-texts.ts'
 import { termKey } from '../encoding/term-key.ts'
-import type { EngineQueryOf } from './set-query.ts'
+import type { EngineQueryOf } from '../engine-query.ts'
 import { TermWalk } from './term-walk.ts'
 
 /** The most ranked terms of all expansions of a query, because each has a cursor of its own. */

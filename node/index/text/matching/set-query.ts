@@ -3,7 +3,7 @@
 import { assert } from '../../../../lib/assert.ts'
 import { ServiceError } from '../../../../lib/errors.ts'
 import type { Sliced } from '../../../../lib/sliced.ts'
-import type { EngineQuery, Expansion, TermMatcher } from '../engine-query.ts'
+import type { EngineQueryOf, Expansion, TermMatcher } from '../engine-query.ts'
 import { BLOCK_LENGTH } from '../../encoding/bit-packing.ts'
 import type { ColumnReader } from '../segment/column.ts'
 import { docsWithField } from '../segment/field-documents.ts'
@@ -21,8 +21,6 @@ const POSTINGS_COST = 64
 const KEY_COST = 256
 
 export type FieldExpansion = Expansion & { readonly field: string }
-export type EngineQueryOf<Kind extends EngineQuery['kind']> = Extract<EngineQuery, { kind: Kind }>
-
 /**
  * Fewer terms are gathered from their postings, which is faster than a walk of the whole column.
  */

@@ -8,7 +8,7 @@ import type { LiveSegment } from '../live/live-segment.ts'
 import type { Poll } from '../poll.ts'
 import { LINK_TERMS, shapeOf } from './field-shape.ts'
 import { gatherExpansions, rankExpansions, type Expansions } from './ranked-expansions.ts'
-import type { EngineQueryOf } from './set-query.ts'
+import type { EngineQueryOf } from '../engine-query.ts'
 import type { TermWeight } from './term-scorer.ts'
 
 /** A term and the field of the index that has it. */

@@ -13,12 +13,12 @@ import { mergePages } from './join-answers.ts'
 import { mergeStatistics } from './merge-statistics.ts'
 import { packAnswer, unpackAnswer, type PackedAnswer } from './packed-answer.ts'
 import type {
-  TextAsked,
   TextHit,
   TextSearchRequest,
   TextStatistics,
   TextStatisticsRequest,
 } from './text-search.ts'
+import type { TextAsked } from './text-questions.ts'
 import { unanimous } from './unanimous.ts'
 
 /** The aggregations of 32 answers are merged at once: each merge walks all that is merged already. */

@@ -19,7 +19,8 @@ import {
   isVariantOf,
   type Check,
 } from '../../host/plain-shape.ts'
-import type { TextAsked, TextQuestions, TextWindow } from './text-search.ts'
+import type { TextWindow } from './text-search.ts'
+import type { TextAsked, TextQuestions } from './text-questions.ts'
 
 type Members = Readonly<Record<string, Check>>
 

@@ -7,9 +7,6 @@ import type { HighlightRequest } from '../../../query/request/query-request.ts'
 import type { Query } from '../../../query/query-tree.ts'
 import type { AggregationPartials } from '../aggregation/aggregation-partial.ts'
 import type { TermStatistics } from '../matching/statistics.ts'
-import type { SuggestRequest, WordInField } from '../suggest/suggest-words.ts'
-import type { PackedAnswer } from './packed-answer.ts'
-import type { TextSelection, TextSelectRequest } from './run-text-select.ts'
 
 /** Documents in which the matches of a query are to be highlighted. */
 export interface TextHighlightRequest {
@@ -99,24 +96,3 @@ export interface TextStatisticsRequest {
 }
 
 export type TextStatistics = TermStatistics
-
-/** The questions to a text index and their answers. */
-export interface TextQuestions {
-  /** The caller unpacks the answer. */
-  readonly search: { readonly request: TextSearchRequest; readonly answer: PackedAnswer }
-  readonly statistics: { readonly request: TextStatisticsRequest; readonly answer: TextStatistics }
-  readonly select: { readonly request: TextSelectRequest; readonly answer: TextSelection }
-  readonly highlight: {
-    readonly request: TextHighlightRequest
-    readonly answer: readonly (Highlights | undefined)[]
-  }
-  readonly suggest: { readonly request: SuggestRequest; readonly answer: readonly WordInField[] }
-}
-
-/** A question with its own request. */
-export type TextAsked = {
-  readonly [Kind in keyof TextQuestions]: {
-    readonly question: Kind
-    readonly request: TextQuestions[Kind]['request']
-  }
-}[keyof TextQuestions]

@@ -1,6 +1,7 @@
 import { coarseRowBytes } from '../kernels/coarse-code.ts'
 import { CoarseVectors } from '../segment/coarse-vectors.ts'
-import type { DenseRows, VectorBlock } from '../segment/dense-rows.ts'
+import type { DenseRows } from '../segment/dense-rows.ts'
+import type { VectorBlock } from '../segment/vector-block.ts'
 import { RowsTail, type RowsDocument } from '../../rows/rows-tail.ts'
 
 /** A document with the dense vector of each row, wherever they lie: the tail copies them, and keeps only its copy. */

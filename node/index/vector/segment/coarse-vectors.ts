@@ -1,6 +1,6 @@
 import { coarseRowBytes, coarseStrideOf, encodeCoarsely, FACTS } from '../kernels/coarse-code.ts'
 import type { CoarseBlock } from '../kernels/coarse-code.ts'
-import type { DenseRows } from './dense-rows.ts'
+import type { RowBlocks } from './vector-block.ts'
 
 /** Codes lie together in pieces of 32 KiB, or one longer row: a piece is made in a tenth of a millisecond. */
 const PIECE_BYTES = 32 * 1024
@@ -23,12 +23,12 @@ export interface ReadBlock extends CoarseBlock {
  * never change.
  */
 export class CoarseVectors {
-  readonly #rows: Pick<DenseRows, 'rowCount' | 'block'>
+  readonly #rows: RowBlocks
   readonly #dimension: number
   readonly #rowsPerPiece: number
   readonly #pieces: (Piece | undefined)[] = []
 
-  constructor(rows: Pick<DenseRows, 'rowCount' | 'block'>, dimension: number) {
+  constructor(rows: RowBlocks, dimension: number) {
     this.#rows = rows
     this.#dimension = dimension
     this.#rowsPerPiece = Math.max(1, Math.floor(PIECE_BYTES / coarseRowBytes(dimension)))

@@ -1,12 +1,6 @@
+import type { VectorBlock } from './vector-block.ts'
 import type { DocumentRows } from '../../rows/document-rows.ts'
 import type { CoarseVectors } from './coarse-vectors.ts'
-
-/** Vectors that lie one behind the other from `at` on, until the next call. */
-export interface VectorBlock {
-  readonly vectors: Float32Array
-  readonly at: number
-  readonly rowCount: number
-}
 
 /**
  * Documents whose rows are dense vectors. Contract, beside that of documents:

@@ -4,7 +4,7 @@
 import { closeSync, fstatSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { StepMeter, type Sliced } from '../../../../lib/sliced.ts'
-import type { VectorBlock } from './dense-rows.ts'
+import type { VectorBlock } from './vector-block.ts'
 import { damaged, openFile, readExactly } from '../../rows/file-sums.ts'
 import { BLOCK_BYTES, type BlockMemory } from '../files/block-memory.ts'
 

@@ -8,7 +8,7 @@ import { assertDocumentSize, assertKeySize } from '../../../document/document-li
 import { parseFieldPath } from '../../../document/field-path.ts'
 import { JsonScanner, kindAt } from '../../../document/json-scanner.ts'
 import { readTransforms } from '../../../document/transform-reader.ts'
-import type { TransformRequest } from '../../../document/transform.ts'
+import type { TransformRequest } from '../../../document/transform-request.ts'
 import type { Expiry, TtlPolicy } from '../../../schema/document-rules.ts'
 import type {
   KeyInterval,

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { expect } from 'chai'
 import { sendPieces } from '../../../../inference/api/answer-sender.ts'
-import type { Pieces } from '../../../../inference/api/pieces-reply.ts'
+import type { Pieces } from '../../../../inference/api/answer-sender.ts'
 import { ManualClock } from '../../../../lib/clock.ts'
 import { until } from '../../../support/until.ts'
 

@@ -4,7 +4,7 @@ import { runAtOnce } from '../../../../../lib/sliced.ts'
 import { buildChunkSettings } from '../../../../../inference/pipelines/builtin/chunk-settings.ts'
 import type { ChunkSettings } from '../../../../../inference/pipelines/builtin/chunk-settings.ts'
 import { chunkFixed } from '../../../../../inference/pipelines/builtin/fixed-chunker.ts'
-import type { TextRange } from '../../../../../inference/pipelines/builtin/fixed-chunker.ts'
+import type { TextRange } from '../../../../../inference/pipelines/builtin/word-scanner.ts'
 import { countTokens } from '../../../../../inference/text/token-counter.ts'
 import { cpuMsOf, longestStepAtBestMs } from '../../../../support/slices/step-time.ts'
 

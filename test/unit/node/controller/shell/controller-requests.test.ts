@@ -11,8 +11,8 @@ import {
   encodeTold,
   type ControllerAnswer,
   type ControllerRequest,
-  type NodeTold,
 } from '../../../../../node/controller/shell/controller-requests.ts'
+import type { NodeTold } from '../../../../../node/controller/shell/node-told.ts'
 
 const GOLDEN: Readonly<Record<string, string>> = JSON.parse(
   readFileSync('test/golden/controller-calls.json', 'utf8'),

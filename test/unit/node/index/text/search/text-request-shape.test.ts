@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { pointPart } from '../../../../../../node/geo/shape.ts'
 import { isIndexRequest } from '../../../../../../node/index/kinds/index-request.ts'
-import type { TextQuestions } from '../../../../../../node/index/text/search/text-search.ts'
+import type { TextQuestions } from '../../../../../../node/index/text/search/text-questions.ts'
 import type { AggregationRequest } from '../../../../../../node/query/request/aggregation-request.ts'
 import type { Query } from '../../../../../../node/query/query-tree.ts'
 
