@@ -98,11 +98,12 @@ export class WordMemo {
   }
 
   #learn(terms: readonly number[]): number {
-    const became = this.#numberFor(terms)
     this.#makeRoom()
     const slot = this.#find()
     if (slot === NO_SLOT) return NO_SLOT
     const { hash, length } = this.#word
+    // WM1: room is made before, since a list that is emptied with the slots would have no number.
+    const became = this.#numberFor(terms)
     this.#slots[slot + SLOT.hash] = hash
     this.#slots[slot + SLOT.start] = this.#unitCount
     this.#slots[slot + SLOT.length] = length

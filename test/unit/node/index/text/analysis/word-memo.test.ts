@@ -139,6 +139,25 @@ describe('the words of documents', () => {
 })
 
 describe('a memo of words', () => {
+  it('keeps the terms of the word by which it is emptied', () => {
+    const analysis: WordAnalysis = {
+      ...analyzerOf('whitespace')!.words!,
+      termsOf: (word) => word.split('+'),
+    }
+    const terms = new TermTable()
+    const memo = new WordMemo(analysis, terms)
+    const added = (word: string): string => {
+      const found: string[] = []
+      memo.addWords(word, [0, word.length], 0, { push: (term) => found.push(terms.at(term)) })
+      return found.join('+')
+    }
+
+    const words = Array.from({ length: 200_000 }, (_, n) => `${n % 300}+${n}`)
+    const wrong = words.filter((word) => added(word) !== word || added(word) !== word)
+
+    expect(wrong).to.deep.equal([])
+  }).timeout(20_000)
+
   it('keeps giving the same terms when it is emptied, and analyzes a word once in between', () => {
     let analyzed = 0
     const analysis: WordAnalysis = {
