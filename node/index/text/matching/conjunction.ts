@@ -4,13 +4,11 @@
 // frequent, their sets count them.
 
 import type { Sliced } from '../../../../lib/sliced.ts'
-import { bitCountOfAll, type Bitset } from '../../encoding/bitset.ts'
+import type { Bitset } from '../../encoding/bitset.ts'
 import { NO_MORE } from '../postings/postings-cursor.ts'
 import { isAccepted, u32At, type BulkSearch } from './bulk-search.ts'
 import type { TermScorer } from './term-scorer.ts'
-import { documentsOf } from './term-set.ts'
-
-const WORDS_PER_UNIT = 8
+import { countOfAll, documentsOf } from './term-set.ts'
 
 /** Returns the number of visited matches: all of them with `countsAll`. */
 export function* searchConjunction(
@@ -37,8 +35,7 @@ export function* searchConjunction(
     yield* new Conjunction(lead, { others, sought, sets }, uncounted).run()
   }
   if (accepted !== undefined) sets.push(accepted)
-  poll.spend((ofLead.length * (sets.length + 1)) / WORDS_PER_UNIT)
-  return bitCountOfAll(ofLead, sets)
+  return yield* countOfAll(ofLead, sets, poll)
 }
 
 /** The terms besides the leader: those without a set are `sought` in their postings. */

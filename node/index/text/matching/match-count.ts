@@ -3,19 +3,11 @@
 import type { Sliced } from '../../../../lib/sliced.ts'
 import { PostingsCursor } from '../postings/postings-cursor.ts'
 import type { PostingsSource } from '../postings/postings-source.ts'
-import {
-  bitCount,
-  bitCountOfAll,
-  intersect,
-  newBitset,
-  nextBit,
-  unite,
-  type Bitset,
-} from '../../encoding/bitset.ts'
+import { bitCount, intersect, newBitset, nextBit, type Bitset } from '../../encoding/bitset.ts'
 import type { SegmentTerm } from '../live/live-segment.ts'
 import { isAccepted, u32At } from './bulk-search.ts'
 import type { Poll } from '../poll.ts'
-import { addPostings, documentsOf, forEachBlock } from './term-set.ts'
+import { addPostings, addSet, countOfAll, documentsOf, forEachBlock } from './term-set.ts'
 
 /** Looking up a document costs about as much as walking 16. */
 const SPARSE_RATIO = 16
@@ -62,7 +54,7 @@ export function* countAnyTerm(
 function* addTerm(bits: Bitset, term: SegmentTerm, { docCount, poll }: CountScope): Sliced<void> {
   const documents = yield* documentsOf(term, docCount, poll)
   if (documents === undefined) yield* addPostings(bits, term.source, poll)
-  else unite(bits, documents)
+  else yield* addSet(bits, documents, poll)
 }
 
 /** Counts the members without the term. */
@@ -72,7 +64,7 @@ function* countWithout(
   { docCount, poll }: CountScope,
 ): Sliced<number> {
   const documents = yield* documentsOf(term, docCount, poll)
-  if (documents !== undefined) return bitCount(bits) - bitCountOfAll(bits, [documents])
+  if (documents !== undefined) return bitCount(bits) - (yield* countOfAll(bits, [documents], poll))
   const cursor = new PostingsCursor(term.source)
   let total = 0
   for (
