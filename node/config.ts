@@ -7,7 +7,10 @@ import { choice, flag, integer, port, readOptions, text } from '../lib/options.t
 import type { ConfigOf, Flags, OptionTable } from '../lib/options.ts'
 import { parseConfigFile } from '../lib/process/config-file.ts'
 import type { ConfigFile } from '../lib/process/config-file.ts'
-import { defaultIndexMemoryBytes, INDEX_MEMORY_BYTES_MIN } from './index/host/index-memory.ts'
+import {
+  defaultIndexMemoryBytes,
+  INDEX_MEMORY_BYTES_MIN,
+} from './index/host/default-index-memory.ts'
 import { MEDIA_OPTIONS, mediaSettingsOf } from './media/media-options.ts'
 import type { MediaSurroundings } from './media/open-media.ts'
 import type { KeySeal } from './providers/access/key-seal.ts'

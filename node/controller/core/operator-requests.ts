@@ -4,7 +4,7 @@
 import type { NodeId } from '../../replication/core/configuration.ts'
 import { handOver, isAlive } from './decisions/elections.ts'
 import { startMove } from './decisions/move-steps.ts'
-import { hasRoom } from './decisions/placement.ts'
+import { hasRoom } from './decisions/replica-placement.ts'
 import { isFeedingEnough } from './decisions/repairs.ts'
 import type { Step } from './decisions/step.ts'
 import type { ShardPath } from './records/cluster-codec.ts'

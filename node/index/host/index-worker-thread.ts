@@ -5,7 +5,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import { ServiceError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { receivedError, WorkerCalls } from '../../../lib/worker-calls.ts'
-import { watchForHang } from './hang-watch.ts'
+import { watchForHang } from './worker-hang-watch.ts'
 import type { LostQuestions, Identity } from './lost-questions.ts'
 import { WorkerLostError } from './protocol.ts'
 import type {

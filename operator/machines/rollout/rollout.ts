@@ -20,7 +20,7 @@ import { beginOperation, inPhase, isoTime, phaseAgeMs, sinceMs } from '../pass/m
 import type { PodView, SetView } from '../observed/kubernetes-view.ts'
 import { isCaughtUp, move, podAt, presentNode, wait } from '../pass/pass.ts'
 import type { Move, Pass, Waiting } from '../pass/pass.ts'
-import { closedGate, isStaleAndBroken, isStaleAndIll } from './gate.ts'
+import { closedGate, isStaleAndBroken, isStaleAndIll } from './rollout-gate.ts'
 
 /** A first look right after a restart may be too early: the second one comes 10 s later. */
 const SECOND_LOOK_MS = 10_000

@@ -21,7 +21,7 @@ import { DictionaryReader, DictionaryWriter } from '../../../node/index/text/seg
 import { DiskSegment } from '../../../node/index/text/segment/disk-segment.ts'
 import { MemorySegment } from '../../../node/index/text/segment/memory-segment.ts'
 import type { Segment } from '../../../node/index/text/segment/segment.ts'
-import { writeSegment } from '../../../node/index/text/segment/segment-writer.ts'
+import { writeSegment } from '../../../node/index/text/segment/text-segment-writer.ts'
 import { TextMerge } from '../../../node/index/text/segment/text-merge.ts'
 import { TextOrder } from '../../../node/index/text/segment/text-order.ts'
 import { firstAtLeast, orderOf } from '../../../node/index/rows/radix-sort.ts'

@@ -5,7 +5,7 @@
 import type { ClusterView } from '../view/cluster-view.ts'
 import { startMove } from './move-steps.ts'
 import type { NodeView } from '../view/node-view.ts'
-import { hasRoom, sharedZones } from './placement.ts'
+import { hasRoom, sharedZones } from './replica-placement.ts'
 import { isFeedingEnough, isWhole } from './repairs.ts'
 import type { ShardView } from '../view/shard-view.ts'
 import type { Step } from './step.ts'

@@ -8,7 +8,7 @@ import { firstConfiguration } from '../records/configuration-edits.ts'
 import { isAlive } from './elections.ts'
 import { mayLeave, startMove, withoutReplicaOf } from './move-steps.ts'
 import type { NodeView } from '../view/node-view.ts'
-import { chooseNode, sharedZones } from './placement.ts'
+import { chooseNode, sharedZones } from './replica-placement.ts'
 import { isInSync, type ShardView } from '../view/shard-view.ts'
 import { whenAlive, whenAsStored, type Decision, type Step } from './step.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../lib/clock.ts'
 import type { DiskWork } from '../../files/disk-work.ts'
-import { defaultMergePolicy, type MergePolicy } from './merge-policy.ts'
+import { defaultMergePolicy, type MergePolicy } from './text-merge-policy.ts'
 import type { TextMemory } from './text-memory.ts'
 
 /** The sizes at which an index flushes and merges. A test passes small ones. */

@@ -39,7 +39,7 @@ import { LISTS_MAX } from '../lists/list-centers.ts'
 import { RowLists } from '../lists/row-lists.ts'
 import { isReliable, SearchTrial } from '../lists/search-trial.ts'
 import { FileVectors, KeptVectors, type RowVectors } from '../segment/row-vectors.ts'
-import { writeRows, type WritingPlan, type WrittenRows } from '../segment/segment-writer.ts'
+import { writeRows, type WritingPlan, type WrittenRows } from '../segment/vector-segment-writer.ts'
 import {
   codesOf,
   VectorSegment,

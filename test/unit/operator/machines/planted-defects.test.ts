@@ -47,14 +47,14 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     disturbances: ['template'],
   },
   'a walk that never looks at its gate': {
-    file: 'rollout/gate.ts',
+    file: 'rollout/rollout-gate.ts',
     text: 'return closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, set, next)',
     instead:
       'return pass.memory.replicas > 0 ? undefined : closedForPods(pass, set, next) ?? closedForEtcd(pass) ?? closedForStore(pass, set, next)',
     disturbances: ['template', 'crash_pod', 'lose_node'],
   },
   'a walk that does not wait for models': {
-    file: 'rollout/gate.ts',
+    file: 'rollout/rollout-gate.ts',
     text: "if (failure !== undefined) return { reason: 'Stalled', message: failure }",
     instead: 'if (failure !== undefined) return undefined',
     disturbances: ['bad_models'],

@@ -89,7 +89,7 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     faults: ['crash', 'restart', 'replicate', 'cut_off'],
   },
   'a new replica on a node that already has one': {
-    file: 'decisions/placement.ts',
+    file: 'decisions/replica-placement.ts',
     text: 'beside.includes(node.id) || without.includes(node.id)',
     instead: 'without.includes(node.id)',
     faults: ['crash', 'join', 'replicate'],
@@ -107,7 +107,7 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     faults: ['drain', 'undrain', 'join', 'trouble', 'replicate'],
   },
   'moves without a limit for each node': {
-    file: 'decisions/placement.ts',
+    file: 'decisions/replica-placement.ts',
     text: 'return node.incoming < settings.movesPerNodeMax && fits',
     instead: 'return fits',
     faults: ['drain', 'join', 'slow'],
@@ -139,7 +139,7 @@ const DEFECTS: Readonly<Record<string, PlantedDefect>> = {
     faults: ['crash', 'restart', 'trouble', 'zone'],
   },
   'a placement that ignores zones': {
-    file: 'decisions/placement.ts',
+    file: 'decisions/replica-placement.ts',
     text: 'if (one.shared !== other.shared) return one.shared < other.shared',
     instead: '',
     faults: ['create', 'drop'],

@@ -11,7 +11,7 @@ import type { ColumnReader } from '../../../../../../node/index/text/segment/col
 import { DiskSegment } from '../../../../../../node/index/text/segment/disk-segment.ts'
 import { MemorySegment } from '../../../../../../node/index/text/segment/memory-segment.ts'
 import type { Segment } from '../../../../../../node/index/text/segment/segment.ts'
-import { writeSegment } from '../../../../../../node/index/text/segment/segment-writer.ts'
+import { writeSegment } from '../../../../../../node/index/text/segment/text-segment-writer.ts'
 
 /** Documents with values, each so many behind the one before, and the numbers of their values. */
 const columns = record({

@@ -3,7 +3,7 @@ import {
   chooseMerge,
   chooseSettledMerge,
   type SegmentSize,
-} from '../../../../../../node/index/text/engine/merge-policy.ts'
+} from '../../../../../../node/index/text/engine/text-merge-policy.ts'
 
 const policy = {
   segmentsPerTier: 3,

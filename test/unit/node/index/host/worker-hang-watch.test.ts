@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../../../lib/clock.ts'
-import { watchForHang } from '../../../../../node/index/host/hang-watch.ts'
+import { watchForHang } from '../../../../../node/index/host/worker-hang-watch.ts'
 import {
   newProgressMemory,
   WorkerProgress,

@@ -4,7 +4,7 @@ import type { PodView } from '../../../../../operator/machines/observed/kubernet
 import type { StoreNode } from '../../../../../operator/machines/observed/store-view.ts'
 import { memoryOf } from '../../../../../operator/machines/pass/memory.ts'
 import { wantedOf } from '../../../../../operator/machines/pass/wanted.ts'
-import { closedGate } from '../../../../../operator/machines/rollout/gate.ts'
+import { closedGate } from '../../../../../operator/machines/rollout/rollout-gate.ts'
 import { settle } from '../../../../support/operator/operator-run.ts'
 import { World } from '../../../../support/operator/world.ts'
 
