@@ -3,21 +3,19 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { ReadyProcess } from '../child-process.ts'
-import { SETTLE_TIMEOUT_MS, batchPath, dropTable, startQuarry } from '../documents/quarry-server.ts'
+import { dropTable, startQuarry } from '../documents/quarry-server.ts'
 import type { QuarryServer } from '../documents/quarry-server.ts'
 import type { RowResult } from '../report/finding.ts'
-import { settle } from '../process-memory.ts'
 import { formatNumber } from '../report/report.ts'
 import type { Bench } from '../suite.ts'
 import { createArticleTable, waitUntilSearchable } from './article-table.ts'
+import { articlesUntilFound, INGEST_TABLE, type IngestSize } from './articles-until-found.ts'
 
 const FTS5_SCRIPT = path.resolve(import.meta.dirname, '../peers/fts5-inserts.ts')
 const DOCUMENTS = 100_000
 const DOCUMENTS_QUICK = 20_000
-const DOCUMENTS_PER_BATCH = 1000
 export const INGEST_CLIENTS = 4
 const WARMUP_DOCUMENTS = 10_000
-const TABLE = 'ingest'
 
 export async function indexedIngest(bench: Bench): Promise<RowResult> {
   const documents = bench.documents ?? (bench.quick ? DOCUMENTS_QUICK : DOCUMENTS)
@@ -50,33 +48,18 @@ export async function indexedIngest(bench: Bench): Promise<RowResult> {
 
 /** Documents per second into a new table until all are found. The table is dropped afterwards. */
 export async function ingestArticles(
-  { generator, clock, seed }: Bench,
+  bench: Bench,
   server: QuarryServer,
-  { documents, clients }: { readonly documents: number; readonly clients: number },
+  size: IngestSize,
 ): Promise<number> {
-  await createArticleTable(server, TABLE)
-  const { elapsedMs } = await generator.load({
+  await createArticleTable(server, INGEST_TABLE)
+  const target = {
     origin: server.origin,
-    clients,
-    plan: {
-      kind: 'insert-batches',
-      path: batchPath(TABLE),
-      shape: 'article',
-      seed,
-      firstDocument: 0,
-      documents,
-      documentsPerBatch: DOCUMENTS_PER_BATCH,
-      keyOrder: 'ascending',
-      prepared: true,
-    },
-    until: { kind: 'end-of-plan' },
-  })
-  const writtenMs = clock.monotonicMs()
-  await waitUntilSearchable(server, TABLE)
-  const foundMs = elapsedMs + clock.monotonicMs() - writtenMs
-  await dropTable(server, TABLE)
-  await settle(server.process.pid, clock, SETTLE_TIMEOUT_MS)
-  return (documents / foundMs) * 1000
+    pid: server.process.pid,
+    waitUntilFound: () => waitUntilSearchable(server, INGEST_TABLE),
+    clear: () => dropTable(server, INGEST_TABLE),
+  }
+  return articlesUntilFound(bench, target, size)
 }
 
 async function ingestPeer(bench: Bench, documents: number): Promise<number> {

@@ -1,20 +1,18 @@
 // Row `lucene-ingest`: batches of 1000 over HTTP until the last document is found, ours beside Lucene and FTS5.
 
 import { availableParallelism } from 'node:os'
-import { batchPath, call, SETTLE_TIMEOUT_MS, startQuarry } from '../documents/quarry-server.ts'
+import { call, startQuarry } from '../documents/quarry-server.ts'
 import { startTextPeer, TEXT_PEERS } from '../peers/text-peers.ts'
 import type { TextPeer, TextPeerName } from '../peers/text-peers.ts'
-import { settle } from '../process-memory.ts'
 import type { Goal, RatioFinding, RowResult } from '../report/finding.ts'
 import { formatNumber } from '../report/report.ts'
 import type { Bench } from '../suite.ts'
+import { articlesUntilFound, type IngestSize } from './articles-until-found.ts'
 import { ingestArticles } from './indexed-ingest.ts'
 
 const DOCUMENTS = 200_000
 const DOCUMENTS_QUICK = 20_000
 const WARMUP_DOCUMENTS = 20_000
-const DOCUMENTS_PER_BATCH = 1000
-const TABLE = 'ingest'
 
 /** One client and one thread of the peer, or four clients and as many threads as there are cores. */
 interface Turnout {
@@ -87,31 +85,16 @@ async function measure(
 }
 
 /** Documents per second until all are found and on disk. */
-async function ingestPeer(
-  { generator, clock, seed }: Bench,
+function ingestPeer(
+  bench: Bench,
   { origin, process }: TextPeer,
-  { documents, clients }: { readonly documents: number; readonly clients: number },
+  size: IngestSize,
 ): Promise<number> {
-  const { elapsedMs } = await generator.load({
+  const target = {
     origin,
-    clients,
-    plan: {
-      kind: 'insert-batches',
-      path: batchPath(TABLE),
-      shape: 'article',
-      seed,
-      firstDocument: 0,
-      documents,
-      documentsPerBatch: DOCUMENTS_PER_BATCH,
-      keyOrder: 'ascending',
-      prepared: true,
-    },
-    until: { kind: 'end-of-plan' },
-  })
-  const writtenMs = clock.monotonicMs()
-  await call(`${origin}/refresh`, 'POST')
-  const foundMs = elapsedMs + clock.monotonicMs() - writtenMs
-  await call(`${origin}/clear`, 'POST')
-  await settle(process.pid, clock, SETTLE_TIMEOUT_MS)
-  return (documents / foundMs) * 1000
+    pid: process.pid,
+    waitUntilFound: () => call(`${origin}/refresh`, 'POST'),
+    clear: () => call(`${origin}/clear`, 'POST'),
+  }
+  return articlesUntilFound(bench, target, size)
 }

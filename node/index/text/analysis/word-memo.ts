@@ -18,6 +18,9 @@ const PROBES_MAX = 16
 const SLOTS_FIRST = 64
 const UNITS_FIRST = 512
 const NO_SLOT = -1
+/** What V8 takes for an array, and for each number in it. */
+const LIST_BYTES = 48
+const LISTED_TERM_BYTES = 8
 
 /** The numbers of a slot. A length of 0 is an empty slot. */
 const SLOT = { hash: 0, start: 1, length: 2, became: 3 } as const
@@ -40,6 +43,7 @@ export class WordMemo {
   #unitCount = 0
   #wordCount = 0
   #lists: (readonly number[])[] = []
+  #listBytes = 0
 
   constructor(analysis: WordAnalysis, terms: TermTable) {
     this.#analysis = analysis
@@ -49,7 +53,7 @@ export class WordMemo {
 
   /** What the memo takes. */
   get bytes(): number {
-    return this.#slots.byteLength + this.#units.byteLength
+    return this.#slots.byteLength + this.#units.byteLength + this.#listBytes
   }
 
   /** Gives `out` the terms of words: `spans` has their starts and ends, and the first is at `position`. */
@@ -118,6 +122,7 @@ export class WordMemo {
     const [first] = terms
     if (first === undefined) return NO_TERM
     if (terms.length === 1) return (first + 1) * 2
+    this.#listBytes += LIST_BYTES + terms.length * LISTED_TERM_BYTES
     return this.#lists.push(terms) * 2 - 1
   }
 
@@ -130,6 +135,7 @@ export class WordMemo {
       this.#wordCount = 0
       this.#unitCount = 0
       this.#lists = []
+      this.#listBytes = 0
       return
     }
     this.#slots = new Uint32Array(before.length * 2)

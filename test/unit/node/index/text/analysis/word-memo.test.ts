@@ -158,6 +158,24 @@ describe('a memo of words', () => {
     expect(wrong).to.deep.equal([])
   }).timeout(20_000)
 
+  it('counts the lists of words that become several terms', () => {
+    const analysis: WordAnalysis = {
+      ...analyzerOf('whitespace')!.words!,
+      termsOf: (word) => word.split('+'),
+    }
+    const bytesAfter = (words: readonly string[]): number => {
+      const memo = new WordMemo(analysis, new TermTable())
+      for (const word of words) memo.addWords(word, [0, word.length], 0, { push: () => undefined })
+      return memo.bytes
+    }
+    const numbers = Array.from({ length: 1000 }, (_, n) => n + 1000)
+
+    const single = bytesAfter(numbers.map((n) => `a_${n}`))
+    const several = bytesAfter(numbers.map((n) => `a+${n}`))
+
+    expect(several - single).to.be.within(1000 * 16, 1000 * 100)
+  })
+
   it('keeps giving the same terms when it is emptied, and analyzes a word once in between', () => {
     let analyzed = 0
     const analysis: WordAnalysis = {
